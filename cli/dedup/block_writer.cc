@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/base/thread_name.h"
 
 namespace bitsieve::cli {
 
@@ -34,7 +33,6 @@ bool BlockWriter::has_failed() {
 }
 
 void BlockWriter::RunThread() {
-  core::NameThread("dedup-write");
   while (auto block = blocks_.Take()) {
     core::Outcome<void> written;
     if (!has_failed()) written = outputs_.Write(*block);

@@ -4,7 +4,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/thread_name.h"
 
 namespace bitsieve::cli {
 namespace {
@@ -99,7 +98,6 @@ core::Outcome<void> DedupRun::RunBlocks() {
 }
 
 void DedupRun::ReadBlocks() {
-  core::NameThread("dedup-read");
   while (auto block = free_.Take()) {
     read_ = reader_.Read(*block);
     const bool is_last = block->is_last;

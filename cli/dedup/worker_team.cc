@@ -1,7 +1,5 @@
 #include "cli/dedup/worker_team.h"
 
-#include "core/base/thread_name.h"
-
 namespace bitsieve::cli {
 
 WorkerTeam::WorkerTeam(size_t workers) {
@@ -33,7 +31,6 @@ void WorkerTeam::Run(size_t tasks, const Task& task) {
 }
 
 void WorkerTeam::RunThread(size_t worker) {
-  core::NameThread("dedup");
   uint64_t done = 0;
   while (true) {
     {
