@@ -19,7 +19,7 @@ namespace bitsieve::cli {
 struct BlockLimits {
   size_t text_bytes = 32 << 20;
   size_t records = 2 << 20;
-  // Of a chunk, which lies in the cache of a core while it is worked on.
+  // Limits of a chunk, which lies in the cache of a core while it is worked on.
   size_t chunk_bytes = 1 << 20;
   size_t chunk_records = 16 << 10;
   static constexpr size_t kChunks = 512;
@@ -36,7 +36,7 @@ struct Chunk {
   size_t first = 0;                                      // record of the block
   size_t records = 0;
 
-  // What is left of it: the text from `begin` on, with the dropped records taken out.
+  // The result, the text that is left of it: from `begin` on, with the dropped records taken out.
   size_t kept_bytes = 0;
   size_t kept_records = 0;
   size_t bad_records = 0;

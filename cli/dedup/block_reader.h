@@ -57,14 +57,14 @@ class BlockReader {
   const Input::IsStopped is_stopped_;
   RecordEnds ends_;
 
-  // Of the input that is being read.
+  // The input that is being read.
   std::optional<Input> input_;
   std::shared_ptr<RecordParser> parser_;
   InputPosition position_;
   bool at_end_ = false;
   std::string_view rest_;  // of what was read last, not yet in a block
 
-  // Of the block that is being filled: its text is complete records up to consumed_, and was scanned up to scanned_.
+  // The block that is being filled: its text is complete records up to consumed_, and was scanned up to scanned_.
   size_t filled_ = 0;
   size_t scanned_ = 0;
   size_t consumed_ = 0;

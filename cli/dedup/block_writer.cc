@@ -2,7 +2,6 @@
 
 #include <utility>
 
-
 namespace bitsieve::cli {
 
 BlockWriter::BlockWriter(Outputs& outputs, Channel<Block>& free)

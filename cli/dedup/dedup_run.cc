@@ -4,7 +4,6 @@
 #include <thread>
 #include <utility>
 
-
 namespace bitsieve::cli {
 namespace {
 

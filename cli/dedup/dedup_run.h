@@ -1,5 +1,5 @@
-// dedup_run.h: one run of bitsieve dedup: reads blocks on one thread, takes repeated records out of them on several, and
-// writes what is left on another one; keeps what was seen for the next run, and how far it came for the same one.
+// dedup_run.h: one run of bitsieve dedup: reads blocks on one thread, takes repeated records out of them on several,
+// and writes what is left on another one; keeps what was seen for the next run, and how far it came for the same one.
 // Confined to the main thread, apart from its own. Errors are for people.
 #pragma once
 
@@ -48,8 +48,8 @@ class DedupRun {
 
   // Continues from there; called before Run, or not at all.
   core::Outcome<void> Continue(const DedupProgress& from);
-  // Runs to the end of the inputs, or until interrupted. Unless the run can be continued, what it wrote is removed if it
-  // did not come to the end.
+  // Runs to the end of the inputs, or until interrupted. Unless the run can be continued, what it wrote is removed if
+  // it did not come to the end.
   core::Outcome<void> Run();
 
   bool was_interrupted() const { return was_interrupted_; }

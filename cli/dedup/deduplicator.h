@@ -1,6 +1,6 @@
-// deduplicator.h: takes out of blocks the records that were seen before, in three steps, each divided among the workers:
-// chunks are hashed; partitions of the set look up and add their items, in the order of the input; chunks lose the
-// records whose items were seen. So the result is that of one record after the other. Confined to one thread, apart
+// deduplicator.h: takes out of blocks the records that were seen before, in three steps, each divided among the
+// workers: chunks are hashed; partitions of the set look up and add their items, in the order of the input; chunks lose
+// the records whose items were seen. So the result is that of one record after the other. Confined to one thread, apart
 // from its workers. Errors are for people.
 #pragma once
 

@@ -1,5 +1,5 @@
-// hash_table.h: remembers items by their hashes of 128 bits, without error for all practical purposes: among 10^12 items
-// the chance that any two have the same hash is 1.5e-15.
+// hash_table.h: remembers items by their hashes of 128 bits, without error for all practical purposes: among 10^12
+// items the chance that any two have the same hash is 1.5e-15.
 //
 // Layout      slots of 16 bytes, with linear probing from the slot that the low half of the hash chooses by
 //             multiply-shift. A hash of zeros marks an empty slot.

@@ -1,5 +1,5 @@
-// item_hasher.h: the items of a chunk's records, as hashes: whole records, fields, or the n-grams of a text. Confined to
-// one thread.
+// item_hasher.h: the items of a chunk's records, as hashes: whole records, fields, or the n-grams of a text. Confined
+// to one thread.
 #pragma once
 
 #include <cstdint>

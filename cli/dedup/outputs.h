@@ -1,5 +1,5 @@
-// outputs.h: where what is left of the inputs goes: one output for all, or one for each input. Confined to one thread at
-// a time. Errors are for people and name the file.
+// outputs.h: where what is left of the inputs goes: one output for all, or one for each input. Confined to one thread
+// at a time. Errors are for people and name the file.
 #pragma once
 
 #include <cstdint>

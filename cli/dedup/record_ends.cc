@@ -60,7 +60,7 @@ RecordEnds::Found RecordEnds::Find(std::string_view text, size_t record_begin, s
   return FindBytes(text, from, format_.end(), ends);
 }
 
-// As RecordReader has it: a line end within quotes ends nothing.
+// A line end within quotes ends nothing, as RecordReader has it.
 RecordEnds::Found RecordEnds::FindRows(std::string_view text, size_t from, std::span<uint32_t> ends) {
   size_t count = 0;
   for (; from < text.size() && count < ends.size(); ++from) {

@@ -19,8 +19,8 @@ class RecordEnds {
     size_t scanned;  // offset up to which the text was scanned: after the last of them if `ends` is full
   };
   // Looks for ends in text[from..), in which a record begins at `record_begin`, not after `from`; the text before
-  // `from` was scanned. Each end is the offset after a record with what ends it. Fewer than ends.size(): the text has no
-  // more.
+  // `from` was scanned. Each end is the offset after a record with what ends it. Fewer than ends.size(): the text has
+  // no more.
   Found Find(std::string_view text, size_t record_begin, size_t from, std::span<uint32_t> ends);
   // Begins another input.
   void Reset() { is_quoted_ = false; }

@@ -37,7 +37,7 @@ class WorkerTeam {
   uint64_t step_ BITSIEVE_GUARDED_BY(mutex_) = 0;
   size_t busy_ BITSIEVE_GUARDED_BY(mutex_) = 0;
   bool is_stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
-  // Of the step: written under the mutex before it begins.
+  // The step, written under the mutex before it begins.
   const Task* task_ = nullptr;
   size_t tasks_ = 0;
   std::atomic<size_t> next_{0};       // relaxed: the mutex orders steps

@@ -1,5 +1,5 @@
-// Any bytes, taken for the payload of a dedup state with right checksums around them, are a state or an error: no crash,
-// no memory beyond the budget; and a state that was read is the same when it is written and read again.
+// Any bytes, taken for the payload of a dedup state with right checksums around them, are a state or an error: no
+// crash, no memory beyond the budget; and a state that was read is the same when it is written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -22,8 +22,7 @@ void Check(std::string_view payload) {
   server::MemoryDisk disk;
   Require(disk.CreateDirectory("/d").has_value());
   server::ChunkBuffer buffer;
-  auto file =
-      server::CheckedFileWriter::Create(disk, kPath, kDedupStateFormat, payload.size(), kChunkBytes, buffer);
+  auto file = server::CheckedFileWriter::Create(disk, kPath, kDedupStateFormat, payload.size(), kChunkBytes, buffer);
   Require(file && file->Append(payload) && file->Finish());
   core::MemoryBudget budget(kBudgetBytes);
   const auto params = ReadDedupParams(disk, kPath);

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string>
 
+#include "cli/dedup/block_writer.h"
+#include "cli/dedup/channel.h"
 #include "cli/dedup/dedup_plan.h"
 #include "tests/support/temporary_directory.h"
 
@@ -28,9 +30,7 @@ TEST(Channel, EndsWhenItIsClosedAndEmpty) {
 
 class DedupRunTest : public testing::Test {
  protected:
-  DedupRunTest() {
-    std::ofstream(request_.files[0]) << "a\nb\na\n";
-  }
+  DedupRunTest() { std::ofstream(request_.files[0]) << "a\nb\na\n"; }
 
   std::string PathOf(const std::string& name) const { return directory_.path() + "/" + name; }
   std::string ContentOf(const std::string& name) const {
@@ -109,7 +109,10 @@ TEST_F(DedupRunTest, ACheckpointIsNoState) {
   request_.resume = true;
   is_interrupted_ = true;
   EXPECT_EQ(Run(), "");
-  request_ = {.files = request_.files, .format = {}, .output = PathOf("other"), .exact = true,
+  request_ = {.files = request_.files,
+              .format = {},
+              .output = PathOf("other"),
+              .exact = true,
               .state = PathOf("out.bitsieve-dedup")};
   EXPECT_THAT(Run(), HasSubstr("is of an interrupted run, not of one that has ended"));
 }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "cli/dedup/block_reader.h"
+#include "cli/dedup/chunk_items.h"
+#include "cli/dedup/worker_team.h"
 #include "tests/support/temporary_directory.h"
 
 namespace bitsieve::cli {
@@ -32,7 +34,7 @@ TEST(WorkerTeam, DoesEachTaskOnce) {
 
 class DeduplicatorTest : public testing::Test {
  protected:
-  // What is left of these lines, in blocks and chunks of few records.
+  // Returns what is left of these lines, in blocks and chunks of few records.
   std::string KeptOf(const std::string& text, size_t threads, const SeenParams& params, double threshold) {
     const std::string path = directory_.path() + "/input";
     std::ofstream(path, std::ios::binary) << text;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/dedup/seen_partition.h"
 #include "core/base/bytes.h"
 
 namespace bitsieve::cli {

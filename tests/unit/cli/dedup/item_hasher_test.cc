@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/dedup/big_buffer.h"
+#include "cli/dedup/block.h"
+
 namespace bitsieve::cli {
 namespace {
 

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "cli/bulk/input.h"
+#include "cli/dedup/compression.h"
+#include "cli/dedup/output_file.h"
 #include "tests/support/temporary_directory.h"
 
 namespace bitsieve::cli {

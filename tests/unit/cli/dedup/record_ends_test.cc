@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/bulk/record_parser.h"
+
 namespace bitsieve::cli {
 namespace {
 
