@@ -145,6 +145,10 @@ int RunDedup(const DedupArguments& arguments) {
   std::signal(SIGTERM, [](int) { dedup_interrupted = 1; });
   auto plan = DedupPlan::Make(*request);
   if (!plan) return Fail(plan.error());
+  if (plan->was_complete()) {
+    std::cerr << "bitsieve dedup: this run was complete: " << plan->settings().state << " has what it saw\n";
+    return kExitOk;
+  }
   if (!arguments.quiet || arguments.dry_run) PrintMemory(*plan);
   if (arguments.dry_run) return kExitOk;
   core::MemoryBudget budget;

@@ -99,9 +99,9 @@ core::Outcome<DedupPlan> DedupPlan::Make(const DedupRequest& request) {
                   .error_rate = request.exact ? 0 : request.error_rate.value_or(kDefaultErrorRate),
                   .seed = request.seed.value_or(0),
                   .ngram = request.ngram.value_or(0)};
+  plan.settings_.command = plan.CommandText();
   if (auto planned = plan.PlanState(); !planned) return tl::unexpected(planned.error());
   plan.settings_.input.limits = LimitsFor(plan.params_);
-  plan.settings_.command = plan.CommandText();
   if (auto checked = plan.CheckMemory(); !checked) return tl::unexpected(checked.error());
   return plan;
 }
@@ -118,10 +118,12 @@ core::Outcome<void> DedupPlan::PlanState() {
   continues_state_ = !was_interrupted && !request_.state.empty() && std::filesystem::exists(request_.state, error);
   if (!continues_run_ && !continues_state_) return PlanItems();
   read_from_ = continues_run_ ? checkpoint : request_.state;
-  const auto kept = ReadDedupParams(server::PosixDisk(), read_from_);
+  const auto kept = ReadDedupHead(server::PosixDisk(), read_from_);
   if (!kept) return tl::unexpected(kept.error().message);
-  if (auto checked = CheckState(*kept); !checked) return checked;
-  params_ = *kept;
+  if (auto checked = CheckState(kept->params); !checked) return checked;
+  params_ = kept->params;
+  const bool is_of_this_run = kept->progress && kept->progress->command == settings_.command;
+  was_complete_ = continues_state_ && request_.resume && is_of_this_run && kept->progress->is_complete;
   return {};
 }
 
@@ -184,8 +186,11 @@ core::Outcome<DedupState> DedupPlan::MakeSeen(core::MemoryBudget& budget) const 
   auto state = ReadDedupState(server::PosixDisk(), read_from_, budget);
   if (!state) return tl::unexpected(state.error().message);
   if (!continues_run_) {
-    if (!state->progress) return std::move(*state);
-    return tl::unexpected(read_from_ + " is of an interrupted run, not of one that has ended");
+    if (state->progress && !state->progress->is_complete) {
+      return tl::unexpected(read_from_ + " is of an interrupted run, not of one that has ended");
+    }
+    state->progress.reset();
+    return std::move(*state);
   }
   if (state->progress && state->progress->command == settings_.command) return std::move(*state);
   return tl::unexpected(read_from_ + " is of a run with other arguments, or its inputs have changed since: remove it " +

@@ -60,6 +60,9 @@ class DedupPlan {
   // Returns whether the run continues one that was interrupted, or with what an earlier one saw.
   bool continues_run() const { return continues_run_; }
   bool continues_state() const { return continues_state_; }
+  // Returns whether the same run was completed before, as its state says: only its end was not noticed. Run again, it
+  // would drop everything, since all was seen.
+  bool was_complete() const { return was_complete_; }
   DedupMemory memory() const;
   // Returns the size of all inputs on disk; 0 if it is not known.
   uint64_t input_bytes() const;
@@ -86,6 +89,7 @@ class DedupPlan {
   bool is_guess_ = false;
   bool continues_run_ = false;
   bool continues_state_ = false;
+  bool was_complete_ = false;
 };
 
 }  // namespace bitsieve::cli

@@ -151,7 +151,8 @@ core::Outcome<void> DedupRun::SaveCheckpoint() {
 
 // The state says that items were seen: it gets its name after the outputs that have them, which are on the disk then.
 core::Outcome<void> DedupRun::FinishFiles() {
-  if (!settings_.checkpoint.empty() && !progress_.is_complete) {
+  const bool can_continue = !settings_.checkpoint.empty();
+  if (can_continue && !progress_.is_complete) {
     progress_.is_complete = true;
     if (auto saved = SaveCheckpoint(); !saved) return saved;
   }
@@ -160,9 +161,11 @@ core::Outcome<void> DedupRun::FinishFiles() {
   }
   if (auto finished = outputs_.Finish(); !finished) return finished;
   if (!settings_.state.empty()) {
-    if (auto saved = AsOutcome(WriteDedupState(disk_, settings_.state, seen_, nullptr)); !saved) return saved;
+    core::Status saved = outputs_.are_files() ? disk_.SyncDirectory(outputs_.directory()) : core::Status();
+    if (saved) saved = WriteDedupState(disk_, settings_.state, seen_, can_continue ? &progress_ : nullptr);
+    if (!saved) return AsOutcome(saved);
   }
-  if (settings_.checkpoint.empty()) return {};
+  if (!can_continue) return {};
   return AsOutcome(disk_.Remove(settings_.checkpoint));
 }
 

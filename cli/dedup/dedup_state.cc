@@ -48,9 +48,10 @@ class StateReader {
     return DedupState{SeenSet(params_, std::move(partitions)), std::move(*progress)};
   }
 
-  core::Result<SeenParams> ReadParams() {
-    if (const auto progress = ReadHead(); !progress) return tl::unexpected(progress.error());
-    return params_;
+  core::Result<DedupHead> ReadOnlyHead() {
+    auto progress = ReadHead();
+    if (!progress) return tl::unexpected(progress.error());
+    return DedupHead{params_, std::move(*progress)};
   }
 
  private:
@@ -202,12 +203,12 @@ core::Status WriteDedupState(server::Disk& disk, const std::string& path, const 
   return written;
 }
 
-core::Result<SeenParams> ReadDedupParams(const server::Disk& disk, const std::string& path) {
+core::Result<DedupHead> ReadDedupHead(const server::Disk& disk, const std::string& path) {
   server::ChunkBuffer buffer;
   core::MemoryBudget none;
   auto file = server::CheckedFileReader::Open(disk, path, kDedupStateFormat, buffer);
   if (!file) return tl::unexpected(file.error());
-  return StateReader(std::move(*file), none).ReadParams();
+  return StateReader(std::move(*file), none).ReadOnlyHead();
 }
 
 core::Result<DedupState> ReadDedupState(const server::Disk& disk, const std::string& path, core::MemoryBudget& budget) {

@@ -42,7 +42,7 @@ struct DedupProgress {
 
 struct DedupState {
   SeenSet seen;
-  std::optional<DedupProgress> progress;
+  std::optional<DedupProgress> progress;  // of the run that wrote it, if that could be continued
 };
 
 // Atomic, and on the disk when it returns.
@@ -51,8 +51,13 @@ core::Status WriteDedupState(server::Disk& disk, const std::string& path, const 
 // The budget outlives the state. kCorrupt, kUnsupported, kOutOfMemory or kIo.
 core::Result<DedupState> ReadDedupState(const server::Disk& disk, const std::string& path, core::MemoryBudget& budget);
 
-// Returns only the parameters of a state's set.
-core::Result<SeenParams> ReadDedupParams(const server::Disk& disk, const std::string& path);
+// What a state says of its set, and of the run that wrote it.
+struct DedupHead {
+  SeenParams params;
+  std::optional<DedupProgress> progress;
+};
+// Returns only the head of a state.
+core::Result<DedupHead> ReadDedupHead(const server::Disk& disk, const std::string& path);
 
 // To text and back; nothing if it is not such a text.
 std::string EncodeProgress(const DedupProgress& progress);

@@ -10,6 +10,7 @@
 #include "cli/dedup/compression.h"
 #include "cli/dedup/output_file.h"
 #include "core/base/result.h"
+#include "server/persistence/disk/disk.h"
 
 namespace bitsieve::cli {
 
@@ -26,6 +27,9 @@ class Outputs {
   bool is_one() const { return is_one_; }
   // Returns whether all are files, which can be continued after an interruption.
   bool are_files() const;
+
+  // Returns the directory of all outputs that are files.
+  std::string directory() const { return server::ParentOf(files_[0].path()); }
 
   // Opens the first output; or continues one that was interrupted after so many bytes of each.
   core::Outcome<void> Begin();

@@ -25,14 +25,14 @@ void Check(std::string_view payload) {
   auto file = server::CheckedFileWriter::Create(disk, kPath, kDedupStateFormat, payload.size(), kChunkBytes, buffer);
   Require(file && file->Append(payload) && file->Finish());
   core::MemoryBudget budget(kBudgetBytes);
-  const auto params = ReadDedupParams(disk, kPath);
+  const auto head = ReadDedupHead(disk, kPath);
   const auto state = ReadDedupState(disk, kPath, budget);
   if (!state) return;
-  Require(params && *params == state->seen.params());
+  Require(head && head->params == state->seen.params());
   Require(WriteDedupState(disk, kPath, state->seen, state->progress ? &*state->progress : nullptr).has_value());
   core::MemoryBudget as_much(kBudgetBytes);
   const auto again = ReadDedupState(disk, kPath, as_much);
-  Require(again && again->seen.params() == *params && again->seen.items() == state->seen.items());
+  Require(again && again->seen.params() == head->params && again->seen.items() == state->seen.items());
   Require(again->progress.has_value() == state->progress.has_value());
 }
 

@@ -166,9 +166,10 @@ class Resume(DedupTest):
                                    stderr=subprocess.PIPE, env=ENVIRONMENT)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=TIMEOUT)
-        self.assertEqual(process.returncode, 130)
-        self.assertIn("interrupted", error.decode())
+        self.assertEqual(process.wait(TIMEOUT), 130)
+        self.assertIn("interrupted", process.stderr.read().decode())
+        process.stdin.close()
+        process.stderr.close()
 
 
 main()

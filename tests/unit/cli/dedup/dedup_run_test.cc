@@ -41,6 +41,7 @@ class DedupRunTest : public testing::Test {
   std::string Run() {
     auto plan = DedupPlan::Make(request_);
     if (!plan) return plan.error();
+    if (plan->was_complete()) return "complete";
     core::MemoryBudget budget;
     auto state = plan->MakeSeen(budget);
     if (!state) return state.error();
@@ -77,6 +78,13 @@ TEST_F(DedupRunTest, ContinuesFromItsCheckpoint) {
   EXPECT_EQ(ContentOf("out"), "a\nb\n");
   EXPECT_TRUE(std::filesystem::exists(PathOf("seen")));
   EXPECT_FALSE(std::filesystem::exists(PathOf("out.bitsieve-dedup")));
+  // Killed before anyone knew that it had ended, it would be run again.
+  EXPECT_EQ(Run(), "complete");
+  EXPECT_EQ(ContentOf("out"), "a\nb\n");
+  // Another run continues with what it saw.
+  request_.output = PathOf("other");
+  EXPECT_EQ(Run(), "");
+  EXPECT_EQ(ContentOf("other"), "");
 }
 
 // A run can end at any moment: before its output has its name, or before its state has.

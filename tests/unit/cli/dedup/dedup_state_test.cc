@@ -44,7 +44,7 @@ TEST_F(DedupStateTest, ComesBackAsItWas) {
     auto state = ReadDedupState(disk_, "/d/state", budget_);
     ASSERT_TRUE(state) << state.error().message;
     EXPECT_EQ(state->seen.params(), seen.params());
-    EXPECT_EQ(ReadDedupParams(disk_, "/d/state").value(), seen.params());
+    EXPECT_EQ(ReadDedupHead(disk_, "/d/state").value().params, seen.params());
     EXPECT_FALSE(state->progress);
     EXPECT_EQ(state->seen.items(), seen.items());
     for (uint64_t i = 0; i < 3000; ++i) EXPECT_EQ(Add(state->seen, i), AddOutcome::kPresent);
