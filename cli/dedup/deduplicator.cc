@@ -51,6 +51,9 @@ core::Outcome<void> Deduplicator::HashChunks(const Block& block) {
 core::Outcome<void> Deduplicator::AddItems(const Block& block) {
   std::atomic<core::AddOutcome> refusal{core::AddOutcome::kAdded};  // relaxed: the team orders it
   team_.Run(SeenSet::kPartitions, [&](size_t partition, size_t) {
+    size_t items = 0;
+    for (size_t i = 0; i < block.chunks.size(); ++i) items += items_[i].HashesOf(partition).size();
+    seen_.partition(partition).Prepare(items);
     for (size_t i = 0; i < block.chunks.size(); ++i) {
       const auto added = seen_.partition(partition).Add(items_[i].HashesOf(partition), items_[i].OutcomesOf(partition));
       if (!added) return refusal.store(added.error(), std::memory_order_relaxed);
