@@ -51,7 +51,7 @@ core::Status WriteDedupState(server::Disk& disk, const std::string& path, const 
 // The budget outlives the state. kCorrupt, kUnsupported, kOutOfMemory or kIo.
 core::Result<DedupState> ReadDedupState(const server::Disk& disk, const std::string& path, core::MemoryBudget& budget);
 
-// What a state says of its set, and of the run that wrote it.
+// The head of a state, without what was seen.
 struct DedupHead {
   SeenParams params;
   std::optional<DedupProgress> progress;

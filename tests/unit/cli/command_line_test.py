@@ -56,7 +56,7 @@ class Program(unittest.TestCase):
     def test_help_names_the_subcommands_and_first_steps(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("serve", "ping", "cli", "load", "check", "export", "import", "inspect", "backup", "restore",
+        for word in ("serve", "ping", "cli", "load", "check", "dedup", "export", "import", "inspect", "backup", "restore",
                      "check-config", "plan", "version", "BF.ADD"):
             self.assertIn(word, done.stdout)
 
