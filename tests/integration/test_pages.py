@@ -1,10 +1,13 @@
 """The pages of docs/: their commands are run in their order as they stand, and all that they say of redis-cli finds the
 server."""
 
+import gzip
+import json
 import pathlib
 import re
 import shutil
 import socket
+import subprocess
 import unittest
 
 import redis
@@ -80,6 +83,26 @@ class Pages(PageTest):
         self.assertIn("1,000 items read", lines[0])
         self.assertGreater(len(lines), 500)
         self.assertAlmostEqual(len((pathlib.Path(self.home) / "fresh.txt").read_text().splitlines()), 500, delta=5)
+
+    def test_dedup(self):
+        home = pathlib.Path(self.home)
+        (home / "urls.txt").write_text("/a\n/b\n/a\n")
+        (home / "part-1.gz").write_bytes(gzip.compress(b"/a\n/b\n"))
+        (home / "part-2.gz").write_bytes(gzip.compress(b"/b\n/c\n"))
+        (home / "users.csv").write_text("id,email\n1,a@x\n2,b@x\n3,a@x\n")
+        texts = [" ".join(map(str, range(60))), " ".join(map(str, range(58))), "short"]
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        subprocess.run(["zstd", "-q", "-o", home / "docs.jsonl.zst"], input=lines.encode(), check=True)
+        (home / "today.txt").write_text("/x\n/y\n/x\n")
+        (home / "dump.gz").write_bytes(gzip.compress(b"1\n2\n2\n1\n"))
+        (printed,) = self.run_page("docs/dedup.md")
+        self.assertEqual(printed, "2\n")
+        self.assertEqual((home / "unique.txt").read_text(), "/a\n/b\n")
+        self.assertEqual(gzip.decompress((home / "unique" / "part-2.gz").read_bytes()), b"/c\n")
+        self.assertEqual((home / "users.unique.csv").read_text(), "id,email\n1,a@x\n2,b@x\n")
+        kept = subprocess.run(["zstd", "-q", "-d", "-c", home / "kept.jsonl.zst"], capture_output=True, check=True).stdout
+        self.assertEqual([json.loads(line)["text"] for line in kept.splitlines()], [texts[0], texts[2]])
+        self.assertEqual((home / "new.txt").read_text(), "/x\n/y\n")
 
     def test_cli(self):
         self.start_server()
