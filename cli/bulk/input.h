@@ -1,5 +1,5 @@
 // input.h: a file or standard input, decompressed on the way if it is compressed with gzip or zstd, by libarchive.
-// Confined to one thread. Errors are for people and name the file.
+// Confined to one thread, which reads one input at a time. Errors are for people and name the file.
 #pragma once
 
 #include <cstddef>

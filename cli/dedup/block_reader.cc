@@ -65,10 +65,12 @@ core::Outcome<void> BlockReader::SkipTo(const InputPosition& position) {
   }
   position_ = position;
   if (position.bytes == 0) return {};
+  // Before the input is opened, since inputs of one thread share the memory that they read into.
+  core::Outcome<std::string> header;
+  if (has_header) header = FirstRecord(settings_.paths[position.input], settings_);
+  if (!header) return tl::unexpected(header.error());
   if (auto opened = OpenInput(); !opened) return opened;
   if (has_header) {
-    const auto header = FirstRecord(settings_.paths[position.input], settings_);
-    if (!header) return tl::unexpected(header.error());
     if (auto read = parser_->ReadHeader(*header); !read) return tl::unexpected(input_->name() + ": " + read.error());
   }
   for (uint64_t left = position.bytes; left > 0;) {
