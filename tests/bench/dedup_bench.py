@@ -58,22 +58,33 @@ def show(name, lines, rounds):
     return seconds
 
 
-def measure_memory(binary, folder, lines, rounds, only):
-    flags = ["-q", "--items", str(lines)]
-    for content, repeated in (("all different", False), ("each twice", True)):
+FLAGS = {"memory": ["--error-rate", "0.01"], "exact": ["--exact"]}
+TARGETS = {"/dev/null": "/dev/null", "memory": "out"}
+# What is measured in memory: flags, whether lines are repeated, and where the output goes.
+CASES = [("memory", False, "/dev/null"), ("memory", False, "memory"), ("exact", False, "/dev/null"),
+         ("memory", True, "/dev/null"), ("memory", True, "memory"), ("exact", True, "/dev/null")]
+
+
+def name_of(flags, repeated, target):
+    return f"{flags}: {'each twice' if repeated else 'all different'}, to {target}"
+
+
+def measure_memory(binary, folder, lines, rounds, cases):
+    for repeated in (False, True):
+        of_content = [case for case in cases if case[1] == repeated]
+        if not of_content:
+            continue
         source = folder / "lines"
         progress(f"writing {lines} lines to memory")
         write_lines(source, lines, repeated)
-        for name, more, target in ((f"memory: {content}, to /dev/null", ["--error-rate", "0.01"], "/dev/null"),
-                                   (f"memory: {content}, to memory", ["--error-rate", "0.01"], folder / "out"),
-                                   (f"exact: {content}, to /dev/null", ["--exact"], "/dev/null")):
-            if only not in name:
-                continue
+        for flags, _, target in of_content:
+            output = folder / TARGETS[target]
             times = []
             for _ in range(rounds):
-                times.append(run_once([binary, "dedup", source, "-o", target, *flags, *more]))
+                times.append(run_once([binary, "dedup", source, "-o", output, "-q", "--items", str(lines),
+                                       *FLAGS[flags]]))
                 (folder / "out").unlink(missing_ok=True)
-            show(name, lines, times)
+            show(name_of(flags, repeated, target), lines, times)
         source.unlink()
 
 
@@ -95,9 +106,10 @@ def measure_disk(binary, folder, lines, rounds):
 def run(binary, rounds, quick, only):
     lines = 10_000_000 if quick else LINES
     describe_machine()
-    if any(only in part for part in ("memory: all different", "memory: each twice", "exact: all different")):
+    cases = [case for case in CASES if only in name_of(*case)]
+    if cases:
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-            measure_memory(binary, Path(folder), lines, rounds, only)
+            measure_memory(binary, Path(folder), lines, rounds, cases)
     if only in "disk":
         build = Path(__file__).resolve().parents[2] / "build"
         with tempfile.TemporaryDirectory(dir=build) as folder:
