@@ -45,7 +45,7 @@ core::Outcome<void> CheckInputs(const std::vector<std::string>& files) {
   return {};
 }
 
-// A block has so many items that most lines of a partition's filter are used several times while they are in the cache:
+// A block has enough items that most lines of a partition's filter are used several times while they are in the cache:
 // 4 million of them take a fifth less time than a million does, for a filter of 10^8 items.
 BlockLimits LimitsFor(const SeenParams& params) {
   constexpr uint64_t kFewest = 512 << 10;

@@ -19,7 +19,7 @@ namespace bitsieve::cli {
 
 class HashTable final : public SeenPartition {
  public:
-  // Returns a table with room for so many items. kOutOfMemory if the budget, which outlives the table, refuses.
+  // Returns a table with room for this many items. kOutOfMemory if the budget, which outlives the table, refuses.
   static core::Result<std::unique_ptr<HashTable>> Make(uint64_t items, core::MemoryBudget& budget);
   // Returns the memory of such a table.
   static uint64_t BytesFor(uint64_t items);

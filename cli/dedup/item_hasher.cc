@@ -6,7 +6,7 @@
 namespace bitsieve::cli {
 namespace {
 
-// The whitespace of ASCII, whatever the locale.
+// The whitespace of ASCII in any locale.
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 }  // namespace

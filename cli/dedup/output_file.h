@@ -24,7 +24,7 @@ class OutputFile {
 
   // Opens the file, empty or with the first `bytes` of what an interrupted run wrote.
   core::Outcome<void> Open(uint64_t bytes = 0);
-  // Takes the file to be complete, with so many bytes, so that Finish is all that is left to do.
+  // Takes the file to be complete, with this many bytes, so that Finish is all that is left to do.
   void Expect(uint64_t bytes) { bytes_ = synced_bytes_ = bytes; }
   core::Outcome<void> Write(std::string_view text);
   // Waits until all that was written is on the disk.

@@ -31,10 +31,10 @@ class Outputs {
   // Returns the directory of all outputs that are files.
   std::string directory() const { return server::ParentOf(files_[0].path()); }
 
-  // Opens the first output; or continues one that was interrupted after so many bytes of each.
+  // Opens the first output; or continues one that was interrupted when these numbers of bytes were written.
   core::Outcome<void> Begin();
   core::Outcome<void> Continue(const std::vector<uint64_t>& bytes);
-  // Takes all to be complete, with so many bytes each, so that Finish is all that is left to do.
+  // Takes all to be complete, with these numbers of bytes, so that Finish is all that is left to do.
   void Expect(const std::vector<uint64_t>& bytes);
   // Writes what is left of a block.
   core::Outcome<void> Write(const Block& block);

@@ -23,7 +23,7 @@ class SeenPartition {
 
   virtual ~SeenPartition() = default;
 
-  // Prepares for so many items, which are added next: brings memory into the cache that they will touch.
+  // Prepares for this many items, which are added next: brings memory into the cache that they will touch.
   virtual void Prepare(uint64_t /*items*/) {}
   // Adds in order; outcomes[i] is kPresent if the item was there before, kAdded if it was not. The spans have equal
   // lengths. The error is the outcome that a refused item has: kOutOfMemory or kCannotGrow.

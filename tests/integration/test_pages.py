@@ -100,8 +100,8 @@ class Pages(PageTest):
         self.assertEqual((home / "unique.txt").read_text(), "/a\n/b\n")
         self.assertEqual(gzip.decompress((home / "unique" / "part-2.gz").read_bytes()), b"/c\n")
         self.assertEqual((home / "users.unique.csv").read_text(), "id,email\n1,a@x\n2,b@x\n")
-        kept = subprocess.run(["zstd", "-q", "-d", "-c", home / "kept.jsonl.zst"], capture_output=True, check=True).stdout
-        self.assertEqual([json.loads(line)["text"] for line in kept.splitlines()], [texts[0], texts[2]])
+        kept = subprocess.run(["zstd", "-q", "-d", "-c", home / "kept.jsonl.zst"], capture_output=True, check=True)
+        self.assertEqual([json.loads(line)["text"] for line in kept.stdout.splitlines()], [texts[0], texts[2]])
         self.assertEqual((home / "new.txt").read_text(), "/x\n/y\n")
 
     def test_cli(self):

@@ -56,8 +56,8 @@ class Program(unittest.TestCase):
     def test_help_names_the_subcommands_and_first_steps(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("serve", "ping", "cli", "load", "check", "dedup", "export", "import", "inspect", "backup", "restore",
-                     "check-config", "plan", "version", "BF.ADD"):
+        for word in ("serve", "ping", "cli", "load", "check", "dedup", "export", "import", "inspect", "backup",
+                     "restore", "check-config", "plan", "version", "BF.ADD"):
             self.assertIn(word, done.stdout)
 
     def test_nothing_asked_is_a_usage_error_that_helps(self):

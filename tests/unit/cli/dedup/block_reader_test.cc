@@ -23,7 +23,7 @@ class BlockReaderTest : public testing::Test {
     return path;
   }
 
-  // All records, with "/" where an input ends; reads anew from the end of each `resume_after`-th block.
+  // Returns all records, with "/" where an input ends; begins a new reader at the end of each `resume_after`-th block.
   std::vector<std::string> RecordsOf(const InputSettings& settings, size_t resume_after = SIZE_MAX) {
     std::vector<std::string> records;
     auto reader = std::make_unique<BlockReader>(settings, [] { return false; });

@@ -15,7 +15,7 @@ namespace {
 using core::AddOutcome;
 using core::KeyHash;
 
-// Adds so many items, and returns how many were taken for new.
+// Adds `count` items, and returns how many were taken for new.
 uint64_t AddItems(SeenSet& seen, uint64_t first, uint64_t count) {
   std::array<std::vector<KeyHash>, SeenSet::kPartitions> hashes;
   for (uint64_t i = first; i < first + count; ++i) {
