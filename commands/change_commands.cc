@@ -11,19 +11,17 @@ namespace bitsieve::commands {
 namespace change_commands {
 namespace {
 
-constexpr int64_t kDefaultCount = 4096;
-constexpr int64_t kMaxCount = 65536;
 // Changes are copied: that many in less than a millisecond.
 constexpr int64_t kManyChanges = 16384;
 
 int64_t ReadCount(ArgumentReader& reader) {
-  if (reader.AtEnd()) return kDefaultCount;
+  if (reader.AtEnd()) return kDefaultChanges;
   if (!reader.Skip("COUNT")) {
     reader.Fail(wire::kSyntax);
     return 0;
   }
   const int64_t count = reader.Integer(wire::kBadChangeCount, wire::kBadChangeCount);
-  if (reader.ok() && (count < 1 || count > kMaxCount)) reader.Fail(wire::kBadChangeCount);
+  if (reader.ok() && (count < 1 || count > kMaxChanges)) reader.Fail(wire::kBadChangeCount);
   return count;
 }
 

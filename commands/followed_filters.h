@@ -17,6 +17,10 @@
 
 namespace bitsieve::commands {
 
+// How many changes one request returns at most: by default, and if it sets a limit.
+inline constexpr int64_t kDefaultChanges = 4096;
+inline constexpr int64_t kMaxChanges = 65536;
+
 class FollowedFilters {
  public:
   // All histories together take at most this much memory. The clock outlives them.

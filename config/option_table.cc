@@ -185,22 +185,34 @@ bool IsPatternList(const std::string& text) {
   return std::distance(std::istream_iterator<std::string>(words), {}) <= static_cast<std::ptrdiff_t>(kMaxPatterns);
 }
 
+bool IsOrigin(const std::string& text) {
+  const size_t host = text.find("://") + 3;
+  const bool is_plain = std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f' && c != ','; });
+  return text.empty() || text == "*" || (is_plain && host > 3 && text.find('/', host) == std::string::npos);
+}
+
 void AddAdminPort(Rows& rows) {
   constexpr std::string_view kGroup = "Admin port";
-  rows.insert(rows.end(),
-              {{"admin-port", kGroup, &Options::admin_port, WholeNumber{0, 65535}, "",
-                "TCP port for HTTP: the dashboard, /metrics, /healthz and /readyz; 0: none", kStart},
-               {"admin-bind", kGroup, &Options::admin_bind, Text{"an IP address", IsNotEmpty}, "",
-                "address that the admin port listens on; 0.0.0.0 and :: mean all addresses of this machine; clients on "
-                "other machines need a password there, unless protected-mode is no",
-                kStart},
-               {"metrics-largest-filters", kGroup, &Options::metrics_largest_filters, WholeNumber{0, 1000}, "filters",
-                "number of the largest filters that get per-filter metrics", kAdminPort},
-               {"metrics-filters", kGroup, &Options::metrics_filters,
-                Text{"up to 64 patterns separated by blanks, or empty", IsPatternList}, "",
-                "filters whose names match one of these patterns also get per-filter metrics; if there are more than "
-                "1000, the largest do",
-                kAdminPort}});
+  rows.insert(
+      rows.end(),
+      {{"admin-port", kGroup, &Options::admin_port, WholeNumber{0, 65535}, "",
+        "TCP port for HTTP: the dashboard, /metrics, /healthz and /readyz; 0: none", kStart},
+       {"admin-bind", kGroup, &Options::admin_bind, Text{"an IP address", IsNotEmpty}, "",
+        "address that the admin port listens on; 0.0.0.0 and :: mean all addresses of this machine; clients on "
+        "other machines need a password there, unless protected-mode is no",
+        kStart},
+       {"admin-filters", kGroup, &Options::admin_filters, OneOf{{"yes", "no"}}, "",
+        "yes: the admin port serves filters at /filters/NAME to users who may run BF.FOLLOW on them", kAdminPort},
+       {"admin-filters-origin", kGroup, &Options::admin_filters_origin,
+        Text{"an origin such as https://example.com, *, or empty", IsOrigin}, "",
+        "origin whose pages may read these filters in browsers; *: any; empty: only the server's own", kAdminPort},
+       {"metrics-largest-filters", kGroup, &Options::metrics_largest_filters, WholeNumber{0, 1000}, "filters",
+        "number of the largest filters that get per-filter metrics", kAdminPort},
+       {"metrics-filters", kGroup, &Options::metrics_filters,
+        Text{"up to 64 patterns separated by blanks, or empty", IsPatternList}, "",
+        "filters whose names match one of these patterns also get per-filter metrics; if there are more than "
+        "1000, the largest do",
+        kAdminPort}});
 }
 
 void AddRequestLimits(Rows& rows) {

@@ -55,6 +55,8 @@ struct Options {
   // admin port
   uint16_t admin_port = 0;  // 0: none
   std::string admin_bind = "127.0.0.1";
+  std::string admin_filters = "no";       // yes | no
+  std::string admin_filters_origin;       // of pages in browsers; *: any; empty: none
   uint32_t metrics_largest_filters = 10;  // each has metrics of its own
   std::string metrics_filters;            // and so have those whose names match these patterns
 

@@ -27,7 +27,7 @@ LIBRARIES = {
     "libspdlog-dev": BESIDE, "libfmt-dev": BESIDE, "libxxhash-dev": BESIDE, "libcpp-httplib-dev": BESIDE,
     "libbrotli1": BESIDE, "libedit-dev": BESIDE, "libbsd0": BESIDE, "libmd0": BESIDE, "libtinfo6": BESIDE,
     "libhiredis-dev": BESIDE, "liblzf-dev": BESIDE,
-    "libarchive-dev": SYSTEM, "libssl-dev": SYSTEM}
+    "libarchive-dev": SYSTEM, "libssl-dev": SYSTEM, "zlib1g-dev": SYSTEM}
 # Licences whose files are not in the form that names them.
 NAMED = {"libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1", "libedit-dev": "BSD-3-Clause",
          "libbsd0": "BSD-3-Clause and others", "libmd0": "BSD-3-Clause and others",

@@ -76,6 +76,11 @@ constexpr std::chrono::milliseconds kRewritesInterval{100};
 // When more have to be freed, which takes microseconds each, the system frees them faster with the process.
 constexpr uint64_t kMaxFiltersFreed = 10'000;
 
+void Configure(AdminPort& port, const config::Options& options) {
+  port.Choose(options.metrics_largest_filters, options.metrics_filters);
+  port.ServeFilters({.are_served = options.admin_filters == "yes", .origin = options.admin_filters_origin});
+}
+
 int64_t MillisecondsSince(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
 }
@@ -312,7 +317,7 @@ void Server::Apply(config::AppliedBy part, const config::Options& options) {
     case kEvents:
       return events_.Configure(options.notify_keyspace_events);
     case kAdminPort:
-      if (admin_port_ != nullptr) admin_port_->Choose(options.metrics_largest_filters, options.metrics_filters);
+      if (admin_port_ != nullptr) Configure(*admin_port_, options);
       return;
     case kCommands:
       return Fill(command_settings_, options);
@@ -370,7 +375,7 @@ core::Status Server::OpenAdminPort(const Environment& commands) {
     return core::Fail(core::ErrorCode::kIo, listening.error());
   }
   run_time_options_->Read([&](const config::Options& options) {
-    admin_port->Choose(options.metrics_largest_filters, options.metrics_filters);
+    Configure(*admin_port, options);
     admin_port_ = std::move(admin_port);
   });
   spdlog::info("The admin port is http://{}:{}/", options_.admin_bind, options_.admin_port);

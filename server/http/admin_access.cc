@@ -5,6 +5,7 @@
 #include <asio/ip/address.hpp>
 #include <cctype>
 #include <cstdint>
+#include <utility>
 
 #include "core/base/parse.h"
 
@@ -60,18 +61,24 @@ std::string_view NameIn(std::string_view host) {
   return host.substr(0, host.find(':'));
 }
 
+AdminResponse PasswordRequest() {
+  AdminResponse response = Refusal(401, "the name and password of a user of the server are required (HTTP Basic)");
+  response.headers.emplace_back("WWW-Authenticate", R"(Basic realm="Bitsieve", charset="UTF-8")");
+  return response;
+}
+
 bool IsNameByte(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.'; }
 
 }  // namespace
 
-std::optional<std::pair<std::string, std::string>> BasicCredentials(std::string_view authorization) {
+std::optional<Credentials> BasicCredentials(std::string_view authorization) {
   constexpr std::string_view kScheme = "basic ";
   if (!core::EqualsIgnoringCase(authorization.substr(0, kScheme.size()), kScheme)) return std::nullopt;
   const auto bytes = DecodeBase64(authorization.substr(kScheme.size()));
   if (!bytes) return std::nullopt;
   const size_t colon = bytes->find(':');
   if (colon == std::string::npos) return std::nullopt;
-  return std::pair(bytes->substr(0, colon), bytes->substr(colon + 1));
+  return Credentials{bytes->substr(0, colon), bytes->substr(colon + 1)};
 }
 
 bool IsPrivateHost(std::string_view host) {
@@ -90,10 +97,41 @@ Admission Admit(const AdminAccess& access, const AdminRequest& request) {
   if (!request.from_loopback && access.is_protected && access.is_protected()) return Admission::kProtected;
   if (access.needs_password && access.needs_password()) {
     const auto credentials = BasicCredentials(request.authorization);
-    if (credentials && access.may_read(credentials->first, credentials->second)) return Admission::kAllowed;
+    if (credentials && access.may_read(credentials->user, credentials->password)) return Admission::kAllowed;
     if (!request.from_loopback) return Admission::kNeedsPassword;
   }
   return IsPrivateHost(request.host) ? Admission::kAllowed : Admission::kStrangeHost;
+}
+
+Admission AdmitToFilter(const AdminAccess& access, const AdminRequest& request, std::string_view command,
+                        std::string_view name, bool to_any_host) {
+  if (!request.from_loopback && access.is_protected && access.is_protected()) return Admission::kProtected;
+  const bool needs_password = access.needs_password && access.needs_password();
+  const auto credentials = BasicCredentials(request.authorization);
+  if (!credentials && (needs_password || !request.authorization.empty())) return Admission::kNeedsPassword;
+  if (!needs_password && !to_any_host && !IsPrivateHost(request.host)) return Admission::kStrangeHost;
+  return access.admit_to_filter ? access.admit_to_filter(credentials, command, name) : Admission::kAllowed;
+}
+
+AdminResponse Refusal(int status, std::string text) { return {.status = status, .body = std::move(text) + "\n"}; }
+
+std::optional<AdminResponse> RefusalOf(Admission admission) {
+  switch (admission) {
+    case Admission::kAllowed:
+      break;
+    case Admission::kProtected:
+      return Refusal(403,
+                     "protected mode: without a password of the user default, other machines see only /healthz and "
+                     "/readyz. Set requirepass-file or requirepass, or protected-mode no if every host of the network "
+                     "is trusted");
+    case Admission::kNeedsPassword:
+      return PasswordRequest();
+    case Admission::kStrangeHost:
+      return Refusal(403, "the Host header must be an address, a name without dots or one of a private network");
+    case Admission::kHidden:
+      return Refusal(404, "no such filter");
+  }
+  return std::nullopt;
 }
 
 }  // namespace bitsieve::server

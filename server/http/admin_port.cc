@@ -28,7 +28,9 @@ std::string Trouble(const Environment& server) {
 AdminPort::AdminPort(const Environment& server, AdminAccess access)
     : server_(server),
       collector_(*server.keyspace, [stats = server.stats] { return stats->Loading(); }),
-      router_(Pages(), std::move(access)),
+      filter_pages_(server, access),
+      router_(Pages(), std::move(access),
+              [this](const AdminRequest& request) { return filter_pages_.Answer(request); }),
       engine_([this](const AdminRequest& request) { return router_.Answer(request); }) {}
 
 void AdminPort::Choose(uint32_t largest, std::string_view patterns) {

@@ -1,14 +1,16 @@
 // admin_port.h: the admin port as a whole: its pages, what they show, and the server that sends them.
 //
 //   socket -> AdminServer (bytes) -> HttpEngine (requests) -> AdminRouter (who may, which page) -> a page
+//                                    FilterPages -> filters as they are
 //                                    FilterCollector, in the background -> metrics and lists of filters
 //
-// Choose() is thread-safe; everything else is for one thread.
+// Choose() and ServeFilters() are thread-safe; everything else is for one thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/result.h"
 #include "server/dispatch/environment.h"
@@ -17,6 +19,7 @@
 #include "server/http/admin_server.h"
 #include "server/http/dashboard_api.h"
 #include "server/http/filter_collector.h"
+#include "server/http/filter_pages.h"
 #include "server/http/history.h"
 #include "server/http/http_engine.h"
 
@@ -33,6 +36,8 @@ class AdminPort {
   // Chooses the filters that have metrics of their own: this many of the largest, and those that match one of the
   // patterns, which are separated by blanks.
   void Choose(uint32_t largest, std::string_view patterns);
+  // Whether and to whom the port serves filters.
+  void ServeFilters(FilterPageSettings settings) { filter_pages_.Configure(std::move(settings)); }
   void Start();
   void Stop();
 
@@ -45,6 +50,7 @@ class AdminPort {
   FilterCollector collector_;
   History history_;
   const DashboardApi api_{server_, collector_, history_};
+  FilterPages filter_pages_;
   const AdminRouter router_;
   const HttpEngine engine_;
   AdminServer admin_server_{engine_};

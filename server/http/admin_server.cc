@@ -41,11 +41,7 @@ class AdminServer::Exchange : public std::enable_shared_from_this<Exchange> {
   }
 
   void Start() {
-    deadline_.expires_after(kPatience);
-    deadline_.async_wait([weak = weak_from_this()](const asio::error_code& error) {
-      const auto self = weak.lock();
-      if (!error && self != nullptr) self->Close();
-    });
+    BeginPatience();
     asio::async_read_until(socket_, asio::dynamic_buffer(request_, kMaxHeadBytes), kHeadEnd,
                            [self = shared_from_this()](const asio::error_code& error, size_t bytes) {
                              // Not found: the head is too long, and the response says so.
@@ -61,6 +57,13 @@ class AdminServer::Exchange : public std::enable_shared_from_this<Exchange> {
   }
 
  private:
+  void BeginPatience() {
+    deadline_.expires_after(kPatience);
+    deadline_.async_wait([weak = weak_from_this()](const asio::error_code& error) {
+      const auto self = weak.lock();
+      if (!error && self != nullptr) self->Close();
+    });
+  }
   void Answer() {
     asio::post(server_.workers_, [self = shared_from_this()]() mutable { MakeAnswer(std::move(self)); });
   }
@@ -68,21 +71,43 @@ class AdminServer::Exchange : public std::enable_shared_from_this<Exchange> {
   static void MakeAnswer(std::shared_ptr<Exchange> self) {
     core::NameThread("admin-page");
     try {
-      self->response_ = self->server_.engine_.Answer(self->request_, self->peer_);
+      self->answer_ = self->server_.engine_.Answer(self->request_, self->peer_);
     } catch (const std::exception&) {
-      self->response_.clear();
+      self->answer_ = {};
       self->failed_ = true;
     }
+    WriteLater(std::move(self));
+  }
+  static void WriteLater(std::shared_ptr<Exchange> self) {
     asio::io_context& context = self->server_.context_;
     core::UntilThereIsMemory([&] { asio::post(context, [self] { self->Write(); }); });
   }
   void Write() {
-    asio::async_write(socket_, asio::buffer(failed_ ? kOutOfMemory : std::string_view(response_)),
+    if (is_lost_) return Close();  // the client sees that the body is too short
+    asio::async_write(socket_, asio::buffer(failed_ ? kOutOfMemory : std::string_view(answer_.bytes)),
                       [self = shared_from_this()](const asio::error_code& error, size_t) {
+                        if (!error && self->answer_.rest != nullptr && !self->answer_.rest->AtEnd()) {
+                          return self->Continue();
+                        }
                         asio::error_code ignored;
                         self->socket_.shutdown(tcp::socket::shutdown_send, ignored);
                         if (!error) self->Drain();
                       });
+  }
+  // Once all bytes so far are on their way, the next ones are made.
+  void Continue() {
+    BeginPatience();
+    asio::post(server_.workers_, [self = shared_from_this()]() mutable { ReadOn(std::move(self)); });
+  }
+  // On a worker.
+  static void ReadOn(std::shared_ptr<Exchange> self) {
+    try {
+      self->answer_.bytes.clear();
+      self->is_lost_ = !self->answer_.rest->Read(kChunkBytes, self->answer_.bytes);
+    } catch (const std::exception&) {
+      self->is_lost_ = true;
+    }
+    WriteLater(std::move(self));
   }
   // Closing while there are bytes to read would take the response away from a client that has not read it yet.
   void Drain() {
@@ -97,8 +122,9 @@ class AdminServer::Exchange : public std::enable_shared_from_this<Exchange> {
   asio::steady_timer deadline_;
   std::string peer_;
   std::string request_;
-  std::string response_;
-  bool failed_ = false;  // there was no memory for the response
+  HttpAnswer answer_;
+  bool failed_ = false;   // there was no memory for the answer
+  bool is_lost_ = false;  // the rest of the answer
   std::array<char, 1024> rest_;
 };
 

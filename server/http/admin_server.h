@@ -1,7 +1,9 @@
 // admin_server.h: the admin port: accepts connections, reads one request of each, has it answered, writes the response
 // and closes. Sockets are served by one thread that never waits for any of them; answers are made by two more, so that
-// a page that takes long does not hold up the others. No client is waited for longer than kPatience, and of more than
-// kMaxExchanges connections the oldest is closed: clients that send or read slowly keep no other out.
+// a page that takes long does not hold up the others. A body that is made while it is sent is read from its source in
+// chunks, each one once the last one was sent: so it takes the memory of one chunk, however slowly a client reads. No
+// client is waited for longer than kPatience, which begins again with each chunk, and of more than kMaxExchanges
+// connections the oldest is closed: clients that send or read slowly keep no other out.
 //
 // Not thread-safe: built, started and stopped by one thread.
 #pragma once
@@ -29,6 +31,7 @@ class AdminServer {
  public:
   static constexpr size_t kMaxExchanges = 128;
   static constexpr std::chrono::seconds kPatience{10};
+  static constexpr size_t kChunkBytes = 64 << 10;
 
   // `engine` outlives it.
   explicit AdminServer(const HttpEngine& engine) : engine_(engine) {}

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/http/admin_request.h"
 
@@ -14,18 +15,21 @@ namespace bitsieve::server {
 inline constexpr size_t kMaxHeadBytes = 16 * 1024;
 inline constexpr std::string_view kHeadEnd = "\r\n\r\n";
 
+struct HttpAnswer {
+  std::string bytes = {};
+  std::shared_ptr<ByteSource> rest = {};  // what follows them, as it is sent; null: nothing
+};
+
 class HttpEngine {
  public:
-  explicit HttpEngine(AdminHandler handler);
-  ~HttpEngine();
+  explicit HttpEngine(AdminHandler handler) : handler_(std::move(handler)) {}
 
-  // `head` ends with kHeadEnd, unless it is longer than allowed. `peer` is an address as text. An empty response: there
-  // is nothing to answer. The connection is to be closed after it. May throw std::bad_alloc.
-  std::string Answer(std::string_view head, const std::string& peer) const;
+  // `head` ends with kHeadEnd, unless it is longer than allowed. `peer` is an address as text. An empty answer: there
+  // is nothing to say. The connection is to be closed after it. May throw std::bad_alloc.
+  HttpAnswer Answer(std::string_view head, const std::string& peer) const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  const AdminHandler handler_;
 };
 
 }  // namespace bitsieve::server

@@ -89,18 +89,36 @@ void AccessControl::WarnIfProtected(const config::Options& options) const {
       "requirepass (BITSIEVE_REQUIREPASS_FILE, BITSIEVE_REQUIREPASS), or set protected-mode to no");
 }
 
+void AccessControl::LogRefusal(AccessRefusal::Reason reason, std::string_view object, std::string_view user) {
+  log_.Add({.reason = reason,
+            .in_transaction = false,
+            .object = std::string(object.substr(0, AccessRefusal::kMaxShown)),
+            .username = std::string(user.substr(0, AccessRefusal::kMaxShown)),
+            .client = "of the admin port"},
+           core::SystemClock().WallMs());
+}
+
+Admission AccessControl::AdmitToFilter(const std::optional<Credentials>& credentials, std::string_view command,
+                                       std::string_view name) {
+  const UserPtr user = credentials ? users_.Authenticate(credentials->user, credentials->password) : users_.Default();
+  if (user == nullptr) {
+    LogRefusal(AccessRefusal::Reason::kPassword, "admin-port", credentials->user);
+    return Admission::kNeedsPassword;
+  }
+  const std::string_view arguments[] = {command, name, "0"};
+  const Verdict verdict = user->Check(*AllCommands().Find(command), arguments);
+  if (verdict.allowed()) return Admission::kAllowed;
+  const bool of_key = verdict.reason == Verdict::Reason::kKey;
+  LogRefusal(of_key ? AccessRefusal::Reason::kKey : AccessRefusal::Reason::kCommand, of_key ? name : command,
+             user->name());
+  return Admission::kHidden;
+}
+
 AdminAccess AccessControl::OfAdminPort() {
   const auto may_read = [this](std::string_view name, std::string_view password) {
     constexpr std::string_view kInfo[] = {"info"};
     const UserPtr user = users_.Authenticate(name, password);
-    if (user == nullptr) {
-      log_.Add({.reason = AccessRefusal::Reason::kPassword,
-                .in_transaction = false,
-                .object = "admin-port",
-                .username = std::string(name.substr(0, AccessRefusal::kMaxShown)),
-                .client = "of the admin port"},
-               core::SystemClock().WallMs());
-    }
+    if (user == nullptr) LogRefusal(AccessRefusal::Reason::kPassword, "admin-port", name);
     return user != nullptr && user->Check(*AllCommands().Find(kInfo[0]), kInfo).allowed();
   };
   const auto is_protected = [this] {
@@ -108,7 +126,9 @@ AdminAccess AccessControl::OfAdminPort() {
   };
   return {.is_protected = is_protected,
           .needs_password = [this] { return !users_.default_is_open(); },
-          .may_read = may_read};
+          .may_read = may_read,
+          .admit_to_filter = [this](const std::optional<Credentials>& credentials, std::string_view command,
+                                    std::string_view name) { return AdmitToFilter(credentials, command, name); }};
 }
 
 core::Status AccessControl::LoadUsers() {

@@ -5,7 +5,9 @@
 
 #include <asio/io_context.hpp>
 #include <atomic>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/options.h"
 #include "core/base/mutex.h"
@@ -35,7 +37,8 @@ class AccessControl {
   // Loads them if there is a file; an error is logged, and the users stay what they were.
   void Reload();
 
-  // Anyone who may run INFO may see what the admin port shows. The functions live as long as this.
+  // Anyone who may run INFO may see what the admin port shows, except for filters: they are for anyone who may follow
+  // them by commands. The functions live as long as this.
   AdminAccess OfAdminPort();
   // Logs that clients of other machines are refused, if some could reach the server: they learn why, but the person
   // who starts it would not.
@@ -45,6 +48,10 @@ class AccessControl {
   AccessLog& log() { return log_; }
 
  private:
+  Admission AdmitToFilter(const std::optional<Credentials>& credentials, std::string_view command,
+                          std::string_view name);
+  // A refusal by the admin port.
+  void LogRefusal(AccessRefusal::Reason reason, std::string_view object, std::string_view user);
   void LogRefusals();
 
   const CommandIndex index_;

@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "server/http/admin_router.h"
+#include "server/http/byte_range.h"
 #include "server/http/filter_list.h"
+#include "server/http/filter_pages.h"
 #include "server/http/http_engine.h"
 #include "server/http/shown_name.h"
 
@@ -40,14 +43,38 @@ bool is_protected = false;
 bool needs_password = false;
 bool was_allowed = false;
 
+const AdminAccess& Access() {
+  static const AdminAccess kAccess{
+      .is_protected = [] { return is_protected && !needs_password; },
+      .needs_password = [] { return needs_password; },
+      .may_read = [](std::string_view user, std::string_view password) { return user == "u" && password == "p"; },
+      .admit_to_filter =
+          [](const std::optional<Credentials>& given, std::string_view, std::string_view) {
+            const bool is_wrong = given && *given != Credentials{"u", "p"};
+            return is_wrong ? Admission::kNeedsPassword : Admission::kAllowed;
+          }};
+  return kAccess;
+}
+
+// A page of a filter, without the filter.
+AdminResponse FilterPage(const AdminRequest& request) {
+  const auto path = ParseFilterPath(request.target);
+  if (!path) return Refusal(404, "no such page");
+  if (auto refusal = RefusalOf(AdmitToFilter(Access(), request, "bf.follow", path->name, false))) return *refusal;
+  Expect(path->name.size() <= request.target.size(), "names are decoded");
+  const std::string body(kSecret);
+  const auto range = ParseByteRange(request.range, body.size());
+  if (!range) return {.body = body};
+  Expect(range->begin <= range->end && range->end <= body.size(), "ranges are within the body");
+  return {.status = 206, .body = body.substr(range->begin, range->bytes())};
+}
+
 const AdminRouter& Router() {
   static const AdminRouter kRouter(
       {{"/healthz", [](const AdminRequest&) { return AdminResponse{.body = "alive"}; }, true},
        {"/", [](const AdminRequest&) { return AdminResponse{.body = std::string(kSecret)}; }},
        {"/api/filters", Search}},
-      {.is_protected = [] { return is_protected && !needs_password; },
-       .needs_password = [] { return needs_password; },
-       .may_read = [](std::string_view user, std::string_view password) { return user == "u" && password == "p"; }});
+      Access(), FilterPage);
   return kRouter;
 }
 
@@ -89,6 +116,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t end = head.find(kHeadEnd);
   if (end != std::string::npos) head.resize(end);
   head += kHeadEnd;
-  CheckResponse(Engine().Answer(head, (data[0] & 2) != 0 ? "127.0.0.1" : "10.0.0.1"));
+  CheckResponse(Engine().Answer(head, (data[0] & 2) != 0 ? "127.0.0.1" : "10.0.0.1").bytes);
   return 0;
 }

@@ -73,6 +73,7 @@ LIBRARIES = {
     "hiredis/": ("cli/bulk/", "clients/cpp/", "examples/", "tests/"),
     "liblzf/": ("protocol/rdb/", "tests/"),
     "httplib": ("server/http/",),
+    "zlib.h": ("server/http/", "tests/"),
 }
 # Of those above, whatever LIBRARIES grants to server/.
 LIBRARY_FREE = ("server/commands/", "server/dispatch/", "server/keyspace/", "server/metrics/", "server/pubsub/",

@@ -47,14 +47,15 @@ TEST(OptionTable, EveryMemberOfOptionsHasOneRow) {
   const auto& [bind, port, io_threads, maxclients, timeout, tcp_keepalive, client_output_buffer_limit, unixsocket,
                unixsocketperm, tls_port, tls_cert_file, tls_key_file, tls_key_file_pass, tls_ca_cert_file,
                tls_auth_clients, tls_protocols, tls_ciphers, tls_ciphersuites, requirepass, requirepass_file, aclfile,
-               acllog_max_len, protected_mode, admin_port, admin_bind, metrics_largest_filters, metrics_filters,
-               slowlog_log_slower_than, slowlog_max_len, latency_monitor_threshold, notify_keyspace_events,
-               max_line_bytes, max_arguments, max_argument_bytes, max_request_bytes, max_name_bytes, max_pattern_bytes,
-               maxmemory_clients, maxmemory, changes_memory, quota, default_type, default_error_rate, default_capacity,
-               default_expansion, templates, cf_bucket_size, cf_initial_size, cf_max_iterations, cf_expansion_factor,
-               cf_max_expansions, dir, save_interval, snapshot_growth, shutdown_timeout, snapshot_memory, appendonly,
-               appendfsync, max_log_bytes, on_corrupt_filter, on_corrupt_log, loglevel, logfile, logformat] = Options{};
-  constexpr size_t kMembers = 63;
+               acllog_max_len, protected_mode, admin_port, admin_bind, admin_filters, admin_filters_origin,
+               metrics_largest_filters, metrics_filters, slowlog_log_slower_than, slowlog_max_len,
+               latency_monitor_threshold, notify_keyspace_events, max_line_bytes, max_arguments, max_argument_bytes,
+               max_request_bytes, max_name_bytes, max_pattern_bytes, maxmemory_clients, maxmemory, changes_memory,
+               quota, default_type, default_error_rate, default_capacity, default_expansion, templates, cf_bucket_size,
+               cf_initial_size, cf_max_iterations, cf_expansion_factor, cf_max_expansions, dir, save_interval,
+               snapshot_growth, shutdown_timeout, snapshot_memory, appendonly, appendfsync, max_log_bytes,
+               on_corrupt_filter, on_corrupt_log, loglevel, logfile, logformat] = Options{};
+  constexpr size_t kMembers = 65;
   EXPECT_EQ(OptionTable().size(), kMembers);
   for (auto a = OptionTable().begin(); a != OptionTable().end(); ++a) {
     EXPECT_EQ(std::ranges::count(OptionTable(), a->member, &OptionRow::member), 1) << a->name;

@@ -19,11 +19,10 @@ TEST(PrivateHost, IsAnAddressOrANameThatNobodyElseCanOwn) {
 }
 
 TEST(BasicCredentials, AreDecoded) {
-  using Pair = std::pair<std::string, std::string>;
-  EXPECT_EQ(BasicCredentials("Basic dXNlcjpwYXNz"), Pair("user", "pass"));
-  EXPECT_EQ(BasicCredentials("basic dTpwOnE="), Pair("u", "p:q"));
-  EXPECT_EQ(BasicCredentials("Basic Og=="), Pair("", ""));
-  EXPECT_EQ(BasicCredentials("Basic dTr7/w=="), Pair("u", "\xfb\xff"));
+  EXPECT_EQ(BasicCredentials("Basic dXNlcjpwYXNz"), (Credentials{"user", "pass"}));
+  EXPECT_EQ(BasicCredentials("basic dTpwOnE="), (Credentials{"u", "p:q"}));
+  EXPECT_EQ(BasicCredentials("Basic Og=="), (Credentials{"", ""}));
+  EXPECT_EQ(BasicCredentials("Basic dTr7/w=="), (Credentials{"u", "\xfb\xff"}));
   for (const char* wrong : {"", "Basic", "Basic ", "Basic dXNlcg==", "Basic dXNlcjpwYXN", "Basic !!!!",
                             "Basic d===", "Bearer dXNlcjpwYXNz"}) {
     EXPECT_FALSE(BasicCredentials(wrong)) << wrong;
