@@ -6,11 +6,17 @@
 //   const filter = Filter.fromBytes(await response.arrayBuffer());
 //   filter.mayContain('alice');                                   // true: probably added; false: definitely not
 //
-// Reads filters of the types blocked (with the default hash function), cuckoo, expiring, and ribbon once it is frozen.
+//   const seen = await Filter.follow('http://127.0.0.1:9379/filters/seen');  // a copy that follows the server's
+//
+// Reads filters of the types blocked and classic (with the default hash function), cuckoo, expiring, and ribbon once it
+// is frozen.
 // Items are strings, which are converted to their UTF-8 bytes, or Uint8Arrays. Every field is checked against the
 // length of the dump; docs/formats/ describes the bytes.
 
-import { checksum, high, low, multiply64, multiplyAndFold, scale, Xxh3 } from './xxh3.mjs';
+import { FollowedFilter } from './follow.mjs';
+import { add64, checksum, high, low, multiply64, multiplyAndFold, multiplyUpper, scale, Xxh3 } from './xxh3.mjs';
+
+export { FollowedFilter };
 
 /** Thrown for bytes that are not a readable filter. The message says what is wrong, and what would be right. */
 export class FilterError extends Error {
@@ -166,6 +172,15 @@ class BlockedTable {
     this.words = body.take(this.lines * 64);
   }
 
+  // Sets the bits of a line.
+  mark(line, set, word) {
+    const k = this.lanes;
+    for (let i = set * k; i < set * k + k; ++i) {
+      const lane = this.sets[i];
+      this.words[line * LANES + lane] |= 1 << (Math.imul(word, LANE_SALTS[lane]) >>> 27);
+    }
+  }
+
   covers(line, set, word) {
     const words = this.words, sets = this.sets, k = this.lanes;
     const begin = line * LANES;
@@ -176,15 +191,81 @@ class BlockedTable {
     return true;
   }
 
+  secondLine(hash, first) {
+    multiply64(hash[1], hash[0], 0xd6e8feb8, 0x6659fd93);
+    const other = scale(high(), low(), this.lines - 1);
+    return other >= first ? other + 1 : other;
+  }
+
   holds(hash) {
     const first = scale(hash[1], hash[0], this.lines);
     if (!this.covers(first, hash[0] & 1023, hash[2])) return false;
     if (this.linesPerItem === 1) return true;
-    multiply64(hash[1], hash[0], 0xd6e8feb8, 0x6659fd93);
-    const other = scale(high(), low(), this.lines - 1);
-    return this.covers(other >= first ? other + 1 : other, (hash[0] >>> 10) & 1023, hash[3]);
+    return this.covers(this.secondLine(hash, first), (hash[0] >>> 10) & 1023, hash[3]);
+  }
+
+  add(hash) {
+    const first = scale(hash[1], hash[0], this.lines);
+    this.mark(first, hash[0] & 1023, hash[2]);
+    if (this.linesPerItem === 2) this.mark(this.secondLine(hash, first), (hash[0] >>> 10) & 1023, hash[3]);
   }
 }
+
+// ---- classic: core/families/bloom/positions.h
+
+class ClassicTable {
+  constructor(reader, which) {
+    this.capacity = reader.count();
+    const rate = reader.double();
+    this.bits = reader.count();
+    this.hashFunctions = reader.uint32();
+    const unused = reader.uint32();
+    this.items = reader.count();
+    const possible = unused === 0 && this.hashFunctions >= 1 && this.hashFunctions <= 64 && this.bits >= 1 &&
+      this.bits <= 2 ** 48 && this.capacity >= 1 && rate > 0 && rate < 1;
+    require(possible, `the shape of sub-filter ${which} is impossible`);
+    require(this.items <= this.capacity, `sub-filter ${which} holds more items than it can`);
+    this.bitsHigh = Math.floor(this.bits / 0x100000000);
+    this.bitsLow = this.bits | 0;
+  }
+
+  attach(body) {
+    this.words = body.take(Math.ceil(this.bits / LINE_BITS) * 64);
+  }
+
+  // Calls visit(word, bit) for each position of a hash until it returns false; returns whether it never did.
+  every(hash, visit) {
+    let atHigh = hash[1], atLow = hash[0], stepHigh = hash[3], stepLow = hash[2] | 1, growthHigh = 0x9e3779b9,
+      growthLow = 0x7f4a7c15;
+    for (let i = 0; i < this.hashFunctions; ++i) {
+      multiplyUpper(atHigh, atLow, this.bitsHigh, this.bitsLow);
+      if (!visit(high() * 0x8000000 + (low() >>> 5), low() & 31)) return false;
+      add64(atHigh, atLow, stepHigh, stepLow);
+      atHigh = high();
+      atLow = low();
+      add64(stepHigh, stepLow, growthHigh, growthLow);
+      stepHigh = high();
+      stepLow = low();
+      add64(growthHigh, growthLow, 0x9e3779b9, 0x7f4a7c15);
+      growthHigh = high();
+      growthLow = low();
+    }
+    return true;
+  }
+
+  holds(hash) {
+    return this.every(hash, (word, bit) => ((this.words[word] >>> bit) & 1) === 1);
+  }
+
+  add(hash) {
+    this.every(hash, (word, bit) => {
+      this.words[word] |= 1 << bit;
+      return true;
+    });
+  }
+}
+
+// ---- both of them: core/families/bloom/scalable_filter.h
 
 // A small filter that grows is its items' hashes.
 class HashList {
@@ -201,16 +282,29 @@ class HashList {
   }
 }
 
-function readBlocked(reader) {
+function readScalable(reader, Table) {
   const parameters = readParameters(reader);
   const count = reader.uint32();
   require(count <= 4096, `${count} sub-filters are more than 4096`);
-  const tables = Array.from({ length: count }, (_, i) => new BlockedTable(reader, i));
+  const tables = Array.from({ length: count }, (_, i) => new Table(reader, i));
   if (count === 0) tables.push(new HashList(reader, parameters));
   // The newest holds most.
   const newestFirst = [...tables].reverse();
-  return { ...parameters, tables, holds: (hash) => newestFirst.some((table) => table.holds(hash)) };
+  const holds = (hash) => newestFirst.some((table) => table.holds(hash));
+  // Adds as the server does. Returns false, and adds nothing, where the server's filter has grown.
+  const add = (hash) => {
+    const newest = newestFirst[0];
+    if (holds(hash)) return true;
+    if (newest instanceof HashList || newest.items >= newest.capacity) return false;
+    newest.add(hash);
+    ++newest.items;
+    return true;
+  };
+  return { ...parameters, tables, holds, add };
 }
+
+const readBlocked = (reader) => readScalable(reader, BlockedTable);
+const readClassic = (reader) => readScalable(reader, ClassicTable);
 
 // ---- cuckoo: core/families/cuckoo/cuckoo_table.h
 
@@ -483,9 +577,10 @@ const DUMP_MAGIC = 0x44465342;  // "BSFD"
 const IMAGE_MAGIC = 0x49465342;  // "BSFI"
 const HAS_FALSE_POSITIVES = 1;  // the only mark of a header
 const CHECKSUM_BYTES = 8;
-const TYPES = new Map([[2, ['blocked', readBlocked]], [4, ['cuckoo', readCuckoo]], [9, ['ribbon', readRibbon]],
-                       [10, ['expiring', readExpiring]]]);
-const OTHER_TYPES = { 1: 'classic', 3: 'counting', 5: 'rediscuckoo', 6: 'window', 7: 'redisbloom', 8: 'fingerprint' };
+const TYPES = new Map([[1, ['classic', readClassic]], [2, ['blocked', readBlocked]], [4, ['cuckoo', readCuckoo]],
+                       [9, ['ribbon', readRibbon]], [10, ['expiring', readExpiring]]]);
+const OTHER_TYPES = { 3: 'counting', 5: 'rediscuckoo', 6: 'window', 7: 'redisbloom', 8: 'fingerprint',
+                      11: 'valkeybloom' };
 
 function hasChecksum(bytes) {
   const end = bytes.length - CHECKSUM_BYTES;
@@ -527,11 +622,30 @@ function readHeader(bytes) {
   const number = reader.uint16();
   const type = TYPES.get(number);
   require(type !== undefined, `a filter of type ${OTHER_TYPES[number] ?? number} cannot be read here; types that can ` +
-    'are blocked, cuckoo, expiring and ribbon');
+    'are blocked, classic, cuckoo, expiring and ribbon');
   const made = type[1](reader);
   if (marks === HAS_FALSE_POSITIVES) made.falsePositives = new FalsePositives(reader);
   reader.end();
   return [type[0], made];
+}
+
+// ---- changes: docs/formats/changes.md
+
+const ADDED = 1, KINDS = 4, WITH_TIME = 128, WITH_UNTIL = 64;
+
+// Returns the kind and the hashes of each run.
+function readRuns(bytes) {
+  const reader = new Reader(bytes);
+  const runs = [];
+  while (reader.at < bytes.length) {
+    const mark = reader.uint8(), count = reader.uint16();
+    const kind = mark & ~(WITH_TIME | WITH_UNTIL);
+    require(kind >= ADDED && kind <= KINDS && count > 0, 'these bytes are not changes of a filter');
+    reader.take((mark & WITH_TIME ? 8 : 0) + (mark & WITH_UNTIL ? 8 : 0));
+    const at = reader.take(16 * count);
+    runs.push({ kind, hashes: new Int32Array(bytes.slice(at, at + 16 * count).buffer) });
+  }
+  return runs;
 }
 
 // The words of 32 bits from there on: where they lie if they are aligned, else a copy.
@@ -539,6 +653,11 @@ function wordsOf(bytes, at, size) {
   const begin = bytes.byteOffset + at;
   if (begin % 4 === 0) return new Uint32Array(bytes.buffer, begin, size / 4);
   return new Uint32Array(bytes.slice(at, at + size).buffer);
+}
+
+function bytesOf(source) {
+  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+  return new Uint8Array(source);
 }
 
 const encoder = new TextEncoder();
@@ -552,6 +671,7 @@ export class Filter {
   #hasher;
   #hash = new Int32Array(4);
   #text = new Uint8Array(256);
+  #isChanged = false;
 
   /**
    * Makes a filter from the bytes of a dump. They are not copied, unless they are not aligned to 4 bytes, and must not
@@ -561,9 +681,23 @@ export class Filter {
    * @throws {FilterError} if the bytes are not a dump, are damaged, or contain a filter of an unsupported type or version
    */
   static fromBytes(source) {
-    const bytes = ArrayBuffer.isView(source) ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
-      : new Uint8Array(source);
-    return new Filter(bytes);
+    return new Filter(bytesOf(source));
+  }
+
+  /**
+   * Makes a copy of a filter of a server, which follows its changes over HTTP (docs/follow.md), and waits until it is
+   * there. Filters of the types blocked and classic read only what was added, and are read again when they grow; those
+   * of the other types are read again whenever they have changed.
+   * @param {string | URL} url where the admin port serves the filter: http://host:9379/filters/NAME
+   * @param {{interval?: number, headers?: Record<string, string>, onError?: (error: Error) => void}} options how many
+   *   milliseconds pass between two requests for changes, 1000 if it is not given; headers of all requests, such as
+   *   Authorization; what is called when a request fails, which is then repeated after longer and longer pauses
+   * @returns {Promise<FollowedFilter>} the copy
+   * @throws {FilterError} if the server refuses the request, or the filter's type cannot be read
+   * @throws {TypeError} if the server cannot be reached
+   */
+  static follow(url, options = {}) {
+    return FollowedFilter.open(url, options);
   }
 
   constructor(bytes) {
@@ -633,8 +767,8 @@ export class Filter {
    * Returns the parameters and the state of the filter. errorRate is the requested error rate, between 0 and 1; capacity
    * and items are numbers of items over all sub-filters; sizeBytes is the length of the dump in bytes; falsePositives
    * is the number of known false positives.
-   * @returns {{type: 'blocked' | 'cuckoo' | 'expiring' | 'ribbon', errorRate: number, capacity: number, items: number,
-   *   subFilters: number, sizeBytes: number, falsePositives: number}} the description
+   * @returns {{type: 'blocked' | 'classic' | 'cuckoo' | 'expiring' | 'ribbon', errorRate: number, capacity: number,
+   *   items: number, subFilters: number, sizeBytes: number, falsePositives: number}} the description
    */
   describe() {
     const { errorRate, tables, falsePositives } = this.#image;
@@ -650,11 +784,35 @@ export class Filter {
   }
 
   /**
+   * Makes changes to the filter that were made to the server's, as BF.CHANGES returns them. The bytes of the dump
+   * change, too. Items that are there already are left out.
+   * @param {ArrayBuffer | ArrayBufferView} source the changes
+   * @returns {boolean} whether they were made; false if it takes another dump, since the type is neither blocked nor
+   *   classic, the filter has grown, or there are other changes than additions. Some of the items may then be there.
+   * @throws {FilterError} if these are not changes, or the filter's bytes were transferred elsewhere
+   */
+  applyChanges(source) {
+    this.#requireBytes();
+    const runs = readRuns(bytesOf(source));
+    const { add, falsePositives } = this.#image;
+    return runs.every(({ kind, hashes }) => {
+      if (add === undefined || kind !== ADDED) return false;
+      this.#isChanged = true;
+      for (let i = 0; i < hashes.length; i += 4) {
+        const hash = hashes.subarray(i, i + 4);
+        if (falsePositives?.has(hash) || !add(hash)) return false;
+      }
+      return true;
+    });
+  }
+
+  /**
    * Reads all bytes of the dump and checks their checksum.
-   * @throws {FilterError} if they are damaged, or were transferred elsewhere
+   * @throws {FilterError} if they are damaged, were changed by applyChanges(), or were transferred elsewhere
    */
   verify() {
     this.#requireBytes();
+    require(!this.#isChanged, 'the filter has changed since its dump, which can no longer be verified');
     require(hasChecksum(this.#bytes), 'the dump is damaged: it fails its checksum');
   }
 

@@ -45,8 +45,15 @@ export function multiply64(aHigh, aLow, bHigh, bLow) {
   r1 = (r1 + Math.imul(aHigh, bLow) + Math.imul(aLow, bHigh)) | 0;
 }
 
+/** high():low() = the upper 64 bits of a * b. */
+export function multiplyUpper(aHigh, aLow, bHigh, bLow) {
+  multiply128(aHigh, aLow, bHigh, bLow);
+  r1 = r3;
+  r0 = r2;
+}
+
 // r1:r0 = a + b.
-function add64(aHigh, aLow, bHigh, bLow) {
+export function add64(aHigh, aLow, bHigh, bLow) {
   const sum = (aLow >>> 0) + (bLow >>> 0);
   r1 = (aHigh + bHigh + (sum > 0xffffffff ? 1 : 0)) | 0;
   r0 = sum | 0;

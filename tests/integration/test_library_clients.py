@@ -31,7 +31,8 @@ FILTERS = {
     "blocked_two_lines": ((1e-5, ADDED), True, True),
     "blocked_grown": ((0.01, 10_000), True, True),
     "tiny": ((0.01, 100), True, True),
-    "classic": ((0.01, ADDED, "TYPE", "classic"), True, False),
+    "classic": ((0.01, ADDED, "TYPE", "classic"), True, True),
+    "classic_grown": ((1e-6, 10_000, "TYPE", "classic"), True, True),
     "counting": ((0.01, ADDED, "TYPE", "counting"), True, False),
     "cuckoo": ((0.01, ADDED, "TYPE", "cuckoo"), True, True),
     "cuckoo_grown": ((0.001, 9_000, "TYPE", "cuckoo", "BUCKETSIZE", "2"), True, True),
@@ -281,7 +282,8 @@ class LibraryClients(ServerTest):
             with self.subTest(name):
                 found = report[self.path(name)]
                 if not is_read:
-                    self.assertRegex(found["error"], "blocked, cuckoo, expiring and ribbon|default hash function")
+                    self.assertRegex(found["error"],
+                                     "blocked, classic, cuckoo, expiring and ribbon|default hash function")
                     continue
                 self.assertNotIn("error", found)
                 self.assert_answers((answer == "1" for answer in found["answers"]), name)
@@ -332,7 +334,8 @@ class LibraryClients(ServerTest):
 
     @needs(require_node)
     def test_javascript_survives_forged_headers(self):
-        names = ("tiny", "blocked_grown", "blocked_two_lines", "cuckoo_grown", "expiring_grown", "ribbon", "noted")
+        names = ("tiny", "blocked_grown", "blocked_two_lines", "classic_grown", "cuckoo_grown", "expiring_grown",
+                 "ribbon", "noted")
         report = self.run_program(NODE_FORGER, str(CLIENTS / "js"), *map(self.path, names))
         self.assertEqual(report["refused"] + report["accepted"], 500 * len(names))
         self.assertGreater(min(report.values()), 100)
@@ -352,8 +355,8 @@ class LibraryClients(ServerTest):
         names, asked = ("tiny", "blocked_grown", "cuckoo_grown", "ribbon", "noted"), ADDED + 100_000
         site = pathlib.Path(tempfile.mkdtemp(prefix="bitsieve-test-"))
         self.addCleanup(shutil.rmtree, site)
-        for name in ("bitsieve.mjs", "xxh3.mjs"):
-            shutil.copy(CLIENTS / "js" / name, site)
+        for path in (CLIENTS / "js").glob("*.mjs"):
+            shutil.copy(path, site)
         (site / "items").write_text("\n".join(ITEMS[:asked]), encoding="utf-8")
         for name in names:
             shutil.copy(self.path(name), site)

@@ -27,7 +27,8 @@ def shell_blocks(page):
 class Commands(unittest.TestCase):
     def test_redis_cli_is_told_where_the_server_is(self):
         """Without -p it asks port 6379, where another server may answer."""
-        pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").iterdir())]
+        examples = [path for path in (ROOT / "examples").rglob("*") if path.is_file()]
+        pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(examples)]
         found = 0
         for page in pages:
             for arguments in COMMANDS.findall(page.read_text(encoding="utf-8")):

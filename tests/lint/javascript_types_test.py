@@ -15,8 +15,8 @@ TYPES = READER / "bitsieve.d.mts"
 PROGRAM = ROOT / "tests" / "lint" / "typed" / "uses_bitsieve.mts"
 EXPORTS = """
 const exported = await import(process.argv[1]);
-const membersOf = (each) => Object.getOwnPropertyNames(each).filter((name) => typeof each[name] === 'function' &&
-  name !== 'constructor');
+const membersOf = (each) => Object.entries(Object.getOwnPropertyDescriptors(each)).filter(([name, { value }]) =>
+  typeof value === 'function' && name !== 'constructor').map(([name]) => name);
 console.log(JSON.stringify(Object.fromEntries(Object.entries(exported).map(([name, value]) =>
   [name, [...membersOf(value), ...(value === exported.FilterError ? ['name'] : membersOf(value.prototype))]]))));
 """
