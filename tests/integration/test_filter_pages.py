@@ -428,6 +428,12 @@ class BehindACache(FilterPagesTest):
         status, cache, part = self.cached("/filters/frozen", Range="bytes=10-19")
         self.assertEqual((status, cache, part.body), (206, "HIT", response.body[10:20]))
 
+    def test_names_are_passed_on(self):
+        for name in ("a/b", "a b", "a%2Fb", "caf\u00e9"):
+            self.client().bf().add(name, name)
+            status, _, response = self.cached("/filters/" + quote(name, safe=""))
+            self.assertEqual((status, response.body), (200, self.client().execute_command("BF.DUMP", name)), name)
+
     def test_a_filter_is_compressed_for_those_who_take_it(self):
         client = self.client()
         client.execute_command("BF.RESERVE", "sparse", 0.01, 1_000_000)
