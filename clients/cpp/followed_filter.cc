@@ -95,9 +95,13 @@ class FollowedFilter::Follower {
   void SaveIfDue(bool at_end);
   void Publish(std::unique_ptr<FilterCopy> copy);
   void SetPosition(std::string position);
-  void SetTrouble(std::string& which, std::string text) {
+  void SetTrouble(std::string text) {
     const core::LockGuard lock(mutex_);
-    which = std::move(text);
+    trouble_ = std::move(text);
+  }
+  void SetSaveTrouble(std::string text) {
+    const core::LockGuard lock(mutex_);
+    save_trouble_ = std::move(text);
   }
   tl::unexpected<Error> NoFilter() const {
     return core::Fail(ErrorCode::kIo, "there is no filter " + core::Quoted(key_));
@@ -131,7 +135,7 @@ Status FollowedFilter::Follower::Begin() {
   const bool is_saved = !options_.cache_path.empty() && LoadSaved().has_value();
   const Status status = Advance();
   if (status || !is_saved) return status;
-  SetTrouble(trouble_, status.error().message);
+  SetTrouble(status.error().message);
   return {};
 }
 
@@ -168,7 +172,7 @@ void FollowedFilter::Follower::Run() {
   milliseconds pause = options_.interval;
   while (Pause(pause)) {
     const Status status = core::OrOutOfMemory([this] { return Advance(); });
-    core::UntilThereIsMemory([&] { SetTrouble(trouble_, status ? "" : status.error().message); });
+    core::UntilThereIsMemory([&] { SetTrouble(status ? "" : status.error().message); });
     pause =
         status ? options_.interval : std::clamp(pause * 2, milliseconds(10), std::max(kMaxPause, options_.interval));
     SaveIfDue(false);
@@ -273,7 +277,7 @@ void FollowedFilter::Follower::SaveIfDue(bool at_end) {
     if (saved) saved_position_ = copy_.get()->position;
     return saved;
   });
-  core::UntilThereIsMemory([&] { SetTrouble(save_trouble_, status ? "" : status.error().message); });
+  core::UntilThereIsMemory([&] { SetSaveTrouble(status ? "" : status.error().message); });
 }
 
 // ---- the public face
