@@ -48,10 +48,9 @@ class ShownCopy {
     shown_.store(object.get(), std::memory_order_seq_cst);
     const std::unique_ptr<T> old = std::exchange(owned_, std::move(object));
     if (has_barrier_) Barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (old == nullptr) return;
     core::ThreadSlots<Slot>::ForEach([&old](Slot& slot) {
-      for (core::Backoff backoff; slot.reading.load(std::memory_order_acquire) == old.get();) backoff.Pause();
+      for (core::Backoff backoff; slot.reading.load(std::memory_order_seq_cst) == old.get();) backoff.Pause();
       if (slot.shared) AwaitTurns(slot);
     });
   }
@@ -76,13 +75,13 @@ class ShownCopy {
     Hold(Slot& its_slot, const std::atomic<T*>& shown) : slot(its_slot) {
       do {
         object = shown.load(std::memory_order_acquire);
-        slot.reading.store(object, std::memory_order_relaxed);
         if (has_barrier_) {
-          std::atomic_signal_fence(std::memory_order_seq_cst);
+          slot.reading.store(object, std::memory_order_relaxed);
+          std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler
         } else {
-          std::atomic_thread_fence(std::memory_order_seq_cst);
+          slot.reading.store(object, std::memory_order_seq_cst);
         }
-      } while (shown.load(std::memory_order_acquire) != object);
+      } while (shown.load(std::memory_order_seq_cst) != object);
     }
     ~Hold() { slot.reading.store(nullptr, std::memory_order_release); }
 
