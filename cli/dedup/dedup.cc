@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -26,7 +27,8 @@ namespace {
 constexpr uint64_t kMaxItems = uint64_t{1} << 37;
 constexpr size_t kMaxThreads = 256;
 
-volatile std::sig_atomic_t dedup_interrupted = 0;
+std::atomic<bool> dedup_interrupted{false};  // relaxed: only a wish to stop
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
 struct DedupArguments {
   RecordFlags records;
@@ -141,8 +143,8 @@ int RunDedup(const DedupArguments& arguments) {
   const auto request = RequestOf(arguments);
   if (!request) return Fail(request.error(), kExitUsage);
   if (const std::string problem = request->Problem(); !problem.empty()) return Fail(problem, kExitUsage);
-  std::signal(SIGINT, [](int) { dedup_interrupted = 1; });
-  std::signal(SIGTERM, [](int) { dedup_interrupted = 1; });
+  std::signal(SIGINT, [](int) { dedup_interrupted.store(true, std::memory_order_relaxed); });
+  std::signal(SIGTERM, [](int) { dedup_interrupted.store(true, std::memory_order_relaxed); });
   auto plan = DedupPlan::Make(*request);
   if (!plan) return Fail(plan.error());
   if (plan->was_complete()) {
@@ -157,7 +159,8 @@ int RunDedup(const DedupArguments& arguments) {
   LoadProgress progress(arguments.quiet ? LoadProgress::Form::kNone : LoadProgress::FormOfStandardError(),
                         plan->input_bytes());
   progress.Begin(LoadProgress::Phase::kDeduplicating);
-  DedupRun run(plan->settings(), state->seen, plan->outputs(), progress, [] { return dedup_interrupted != 0; });
+  DedupRun run(plan->settings(), state->seen, plan->outputs(), progress,
+               [] { return dedup_interrupted.load(std::memory_order_relaxed); });
   core::Outcome<void> done;
   if (state->progress) done = run.Continue(*state->progress);
   if (done) done = run.Run();
