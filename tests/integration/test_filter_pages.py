@@ -356,7 +356,7 @@ class BehindACache(FilterPagesTest):
     """nginx in front, as a content delivery network is."""
 
     CONFIGURATION = """
-        daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
+        {user} daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
         events {{}}
         http {{
           access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
@@ -379,10 +379,12 @@ class BehindACache(FilterPagesTest):
             self.skipTest("nginx is not installed")
         self.folder = tempfile.mkdtemp(prefix="bitsieve-nginx-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        os.chmod(self.folder, 0o711)  # a server that root starts serves as another user
         self.port = free_port()
         path = pathlib.Path(self.folder, "nginx.conf")
-        path.write_text(self.CONFIGURATION.format(folder=self.folder, port=self.port, origin=self.server.admin_port))
+        # Started by root, it would serve as another user, who may not read every folder above its own.
+        user = "user root;" if os.geteuid() == 0 else ""
+        path.write_text(self.CONFIGURATION.format(user=user, folder=self.folder, port=self.port,
+                                                  origin=self.server.admin_port))
         process = subprocess.Popen([nginx, "-p", self.folder, "-c", path], stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
