@@ -1,7 +1,6 @@
 #include "cli/dedup/block_reader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/base/quote.h"
@@ -86,7 +85,7 @@ core::Outcome<void> BlockReader::SkipTo(const InputPosition& position) {
 core::Outcome<void> BlockReader::Read(Block& block) {
   block.records = 0;
   block.chunks.clear();
-  std::memcpy(block.text.get(), carried_.data(), carried_.size());
+  carried_.copy(block.text.get(), carried_.size());
   filled_ = carried_.size();
   scanned_ = consumed_ = 0;
   ends_.Reset();  // the text carried over begins with a record, and is scanned again
@@ -176,7 +175,7 @@ core::Outcome<void> BlockReader::ReadMore(Block& block) {
     at_end_ = rest_.empty();
   }
   const std::string_view now = rest_.substr(0, kReadBytes);
-  std::memcpy(block.text.get() + filled_, now.data(), now.size());
+  now.copy(block.text.get() + filled_, now.size());  // nothing at the end
   filled_ += now.size();
   rest_.remove_prefix(now.size());
   return {};
