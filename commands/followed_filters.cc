@@ -11,13 +11,6 @@ namespace {
 
 constexpr size_t kHistoryDigits = 16;
 
-std::optional<uint64_t> ParseHistory(std::string_view digits) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return number;
-}
-
 }  // namespace
 
 void FollowedFilters::Follow(core::Filter& filter) {
@@ -47,7 +40,7 @@ std::string PositionText(const core::ChangePosition& position) {
 
 std::optional<core::ChangePosition> ParsePosition(std::string_view text) {
   if (text.size() < kHistoryDigits + 2 || text[kHistoryDigits] != '-') return std::nullopt;
-  const auto history = ParseHistory(text.substr(0, kHistoryDigits));
+  const auto history = core::ParseHex(text.substr(0, kHistoryDigits));
   const auto changes = core::ParseUnsigned(text.substr(kHistoryDigits + 1));
   if (!history || !changes) return std::nullopt;
   return core::ChangePosition{*history, *changes};

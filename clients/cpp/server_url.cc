@@ -17,27 +17,6 @@ tl::unexpected<std::string> Wrong(std::string_view text, std::string_view proble
   return tl::unexpected("the URL " + core::Quoted(text) + " " + std::string(problem) + "; " + std::string(kForms));
 }
 
-int HexDigit(char c) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const size_t value = kDigits.find(static_cast<char>(c | 0x20));
-  return c == '@' || value == std::string_view::npos ? -1 : static_cast<int>(value);
-}
-
-// Nothing if a % is not followed by two digits.
-std::optional<std::string> PercentDecoded(std::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size() || HexDigit(text[i + 1]) < 0 || HexDigit(text[i + 2]) < 0) return std::nullopt;
-    decoded += static_cast<char>(HexDigit(text[i + 1]) << 4 | HexDigit(text[i + 2]));
-    i += 2;
-  }
-  return decoded;
-}
-
 // "host", "host:7379", "[::1]:7379"; false: it is none of them.
 bool ReadAddress(std::string_view text, ServerUrl& url) {
   std::string_view host = text, port;
@@ -78,8 +57,8 @@ core::Outcome<ServerUrl> ParseServerUrl(std::string_view text) {
   if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
     const std::string_view login = rest.substr(0, at);
     const size_t colon = login.find(':');
-    const auto user = PercentDecoded(login.substr(0, std::min(colon, login.size())));
-    const auto password = PercentDecoded(colon == std::string_view::npos ? "" : login.substr(colon + 1));
+    const auto user = core::PercentDecoded(login.substr(0, std::min(colon, login.size())));
+    const auto password = core::PercentDecoded(colon == std::string_view::npos ? "" : login.substr(colon + 1));
     if (!user || !password)
       return Wrong(text.substr(0, scheme_end), "has a % that is not followed by two hexadecimal digits");
     url.user = *user;

@@ -9,10 +9,11 @@ namespace bitsieve::core {
 
 namespace {
 
-template <class Number>
-std::optional<Number> ParseWhole(std::string_view text) {
+// `how`, if it is given, is the base.
+template <class Number, class... How>
+std::optional<Number> ParseWhole(std::string_view text, How... how) {
   Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, how...);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
@@ -51,6 +52,25 @@ std::optional<double> ParseDouble(std::string_view text) {
 std::string ShortestText(double number) { return DoubleText(number); }
 
 std::string RoundedText(double number, int digits) { return DoubleText(number, std::chars_format::general, digits); }
+
+std::optional<uint64_t> ParseHex(std::string_view digits) { return ParseWhole<uint64_t>(digits, 16); }
+
+std::optional<std::string> PercentDecoded(std::string_view text) {
+  constexpr size_t kDigits = 2;
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      bytes += text[i];
+      continue;
+    }
+    const std::string_view digits = text.substr(i + 1, kDigits);
+    const auto byte = digits.size() == kDigits ? ParseHex(digits) : std::nullopt;
+    if (!byte) return std::nullopt;
+    bytes += static_cast<char>(*byte);
+    i += kDigits;
+  }
+  return bytes;
+}
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;

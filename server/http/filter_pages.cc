@@ -27,29 +27,6 @@ constexpr const char* kMore = "Bitsieve-More";
 constexpr double kSparse = 0.15;
 constexpr uint64_t kWorthGzip = 4096;
 
-std::optional<unsigned> HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
-
-std::optional<std::string> DecodePercent(std::string_view text) {
-  std::string bytes;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      bytes += text[i];
-      continue;
-    }
-    if (text.size() - i < 3) return std::nullopt;
-    const auto high = HexDigit(text[i + 1]), low = HexDigit(text[i + 2]);
-    if (!high || !low) return std::nullopt;
-    bytes += static_cast<char>(*high << 4 | *low);
-    i += 2;
-  }
-  return bytes;
-}
-
 // Returns whether a list such as `W/"a", "b"` names one of these. Tags have no commas here.
 bool Names(std::string_view list, std::string_view tag, std::string_view other) {
   if (list == "*") return true;
@@ -159,7 +136,7 @@ std::optional<FilterPath> ParseFilterPath(std::string_view target) {
   const bool of_changes = path.ends_with(kChanges);
   if (of_changes) path.remove_suffix(kChanges.size());
   if (path.empty() || path.find('/') != std::string_view::npos) return std::nullopt;
-  auto name = DecodePercent(path);
+  auto name = core::PercentDecoded(path);
   if (!name) return std::nullopt;
   return FilterPath{std::move(*name), of_changes};
 }

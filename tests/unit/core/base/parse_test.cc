@@ -49,6 +49,20 @@ TEST(Parse, RoundedTextHasSoManyDigits) {
   EXPECT_EQ(RoundedText(0.00001, 3), "1e-05");
 }
 
+TEST(Parse, HexadecimalDigits) {
+  EXPECT_EQ(ParseHex("0"), 0U);
+  EXPECT_EQ(ParseHex("00fF"), 255U);
+  EXPECT_EQ(ParseHex("ffffffffffffffff"), UINT64_MAX);
+  for (const char* text : {"", "g", "0x1", "-1", "+1", " 1", "1 ", "10000000000000000"}) EXPECT_FALSE(ParseHex(text));
+}
+
+TEST(Parse, PercentSignsStandForBytes) {
+  EXPECT_EQ(PercentDecoded("a%2Fb%2fc+"), "a/b/c+");
+  EXPECT_EQ(PercentDecoded("%00%ff"), std::string("\0\xff", 2));
+  EXPECT_EQ(PercentDecoded(""), "");
+  for (const char* text : {"%", "a%4", "%4g", "%-1", "% 1"}) EXPECT_FALSE(PercentDecoded(text)) << text;
+}
+
 TEST(Parse, CaseIsThatOfAscii) {
   EXPECT_TRUE(EqualsIgnoringCase("BF.Add", "bf.aDD"));
   EXPECT_FALSE(EqualsIgnoringCase("bf.add", "bf.ad"));
