@@ -21,7 +21,7 @@ namespace {
 using config::OptionRow;
 
 constexpr const char* kMaxFilterBytes = "max-filter-bytes";
-constexpr const char* kChangesMemory = "changes-memory";
+constexpr const char* kChangesMemory = "changes-memory";  // as in the option table
 constexpr const char* kForRedisBloom = "for-redisbloom";
 
 constexpr std::array<std::string_view, 2> kGroups{"Filters", "Cuckoo filters"};
@@ -159,12 +159,12 @@ bool RegisterOwn(engine::Context* context) {
     return engine::kOk;
   };
   constexpr long long kMaxBytes = 1LL << 50;
-  constexpr long long kMinChangesBytes = 1 << 20;
+  const auto& changes = std::get<config::ByteSize>(config::FindOption(kChangesMemory)->domain);
   return engine::RegisterNumericConfig(context, kMaxFilterBytes, get_bytes(nullptr, nullptr), engine::kConfigMemory, 0,
                                        kMaxBytes, get_bytes, set_bytes, nullptr, nullptr) == engine::kOk &&
          engine::RegisterNumericConfig(context, kChangesMemory, get_changes(nullptr, nullptr), engine::kConfigMemory,
-                                       kMinChangesBytes, kMaxBytes, get_changes, set_changes, nullptr,
-                                       nullptr) == engine::kOk &&
+                                       static_cast<long long>(changes.min), static_cast<long long>(changes.max),
+                                       get_changes, set_changes, nullptr, nullptr) == engine::kOk &&
          engine::RegisterBoolConfig(context, kForRedisBloom, get_redisbloom(nullptr, nullptr), engine::kConfigDefault,
                                     get_redisbloom, set_redisbloom, nullptr, nullptr) == engine::kOk;
 }
@@ -189,15 +189,16 @@ const OptionRow* FindRow(std::string_view name) {
 }
 
 core::Status SetOwn(std::string_view name, const std::string& text) {
-  if (name == kMaxFilterBytes || name == kChangesMemory) {
+  if (name == kMaxFilterBytes) {
     const std::optional<uint64_t> bytes = config::ParseByteSize(text);
     if (!bytes) return core::Fail(core::ErrorCode::kInvalidArgument, "'" + text + "' is not a size such as 64mb");
-    if (name == kMaxFilterBytes) {
-      OwnSettings().max_filter_bytes = *bytes;
-    } else {
-      FollowedFilters().set_limit_bytes(*bytes);
-    }
+    OwnSettings().max_filter_bytes = *bytes;
     return {};
+  }
+  if (name == kChangesMemory) {
+    core::Status status = SetOption(*config::FindOption(name), text, TheState().values);
+    if (status) FollowedFilters().set_limit_bytes(TheState().values.changes_memory);
+    return status;
   }
   if (name == kForRedisBloom) {
     if (text != "yes" && text != "no") return core::Fail(core::ErrorCode::kInvalidArgument, "it must be yes or no");

@@ -195,11 +195,13 @@ class OptionsTest(EngineTest):
 
     def test_arguments_of_loadmodule(self):
         engine = self.make_engine(
-            arguments="ERROR_RATE 0.003 INITIAL_SIZE 700 cf-max-expansions 9 max-filter-bytes 1mb")
+            arguments="ERROR_RATE 0.003 INITIAL_SIZE 700 cf-max-expansions 9 max-filter-bytes 1mb "
+                      "changes-memory 2mb")
         client = self.client(engine, decode_responses=True)
         self.assertEqual(client.config_get("bf.*"), {
             **client.config_get("bf.*"), "bf.default-error-rate": "0.003", "bf.default-capacity": "700",
-            "bf.cf-max-expansions": "9", "bf.max-filter-bytes": "1048576"})
+            "bf.cf-max-expansions": "9", "bf.max-filter-bytes": "1048576",
+            "bf.changes-memory": "2097152"})
 
     def test_a_second_module_of_these_commands_is_refused(self):
         engine = self.make_engine(start=False, loadmodule=module_path())
@@ -208,7 +210,8 @@ class OptionsTest(EngineTest):
         self.assertIn("is already loaded: load only one of them", engine.log())
 
     def test_unknown_arguments_end_the_start_and_are_named(self):
-        cases = {"colour blue": "colour", "INITIAL_SIZE many": "many", "error_rate": "missing"}
+        cases = {"colour blue": "colour", "INITIAL_SIZE many": "many", "error_rate": "missing",
+                 "changes-memory 0": "changes-memory"}
         for arguments, reason in cases.items():
             with self.subTest(arguments=arguments):
                 engine = self.make_engine(start=False, arguments=arguments)
