@@ -38,6 +38,7 @@ from ._calls import (BitsieveError, CorruptError, Description, FileError, FilePa
 from ._followed import FollowedFilter, FollowerState
 from ._handle import Handle, Owner
 from ._items import Item, bytes_of
+from ._lookups import Lookups
 
 if TYPE_CHECKING:
     from ._typing import ItemArray, NumpyArray
@@ -55,7 +56,7 @@ def version() -> str:
     return text.decode()
 
 
-class Filter:
+class Filter(Lookups):
     """A filter, either new or read from a file. close() frees it, and so does leaving its `with` block."""
 
     def __init__(self, type: str = "blocked", error_rate: float = 0.01, capacity: int = 100, *,
@@ -207,29 +208,6 @@ class Filter:
         return _items.answers_of(
             items, lambda array, answers: call("add_array", self._open(), ctypes.byref(array), answers))
 
-    def may_contain(self, item: Item) -> bool:
-        """Returns True if the item was probably added, and False if it definitely was not."""
-        data = bytes_of(item)
-        return bool(_native.library.bitsieve_may_contain(self._open(), data, len(data)))
-
-    def __contains__(self, item: Item) -> bool:
-        return self.may_contain(item)
-
-    @overload
-    def may_contain_many(self, items: "NumpyArray") -> Any: ...
-    @overload
-    def may_contain_many(self, items: "ItemArray") -> memoryview: ...
-    @overload
-    def may_contain_many(self, items: Iterable[Item]) -> List[bool]: ...
-
-    def may_contain_many(self, items: Any) -> Any:
-        """Looks up many items, which is much faster than one by one; returns the result of each.
-
-        Takes iterables and arrays, and returns lists and arrays, as add_many() does; the result of a null is False.
-        """
-        return _items.answers_of(
-            items, lambda array, answers: call("may_contain_array", self._open(), ctypes.byref(array), answers))
-
     def remove(self, item: Item) -> bool:
         """Removes one addition of the item; returns False if the item is not there.
 
@@ -336,12 +314,6 @@ class Filter:
         """Closes the filter, and frees it once no call of another thread uses it. Closing a closed filter does
         nothing."""
         self._is_closed, self._handle = True, None
-
-    def __enter__(self: _AnyFilter) -> _AnyFilter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # copy.copy(), copy.deepcopy() and pickle all come here.
     def __reduce_ex__(self, protocol: Any = None) -> NoReturn:

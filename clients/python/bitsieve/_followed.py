@@ -1,18 +1,14 @@
 """A copy of a server's filter, which a thread of the C library keeps up to date."""
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Iterable, List, NamedTuple, Optional, TypeVar, overload
+from typing import NamedTuple, Optional
 
-from . import _items, _native
+from . import _native
 from ._calls import (Description, FilePath, OutOfMemoryError, bytes_from, call, description_from, integer,
                      milliseconds, path_of, text_of)
 from ._handle import FollowerOwner, Handle
 from ._items import Item, bytes_of
-
-if TYPE_CHECKING:
-    from ._typing import ItemArray, NumpyArray
-
-_AnyFollowed = TypeVar("_AnyFollowed", bound="FollowedFilter")
+from ._lookups import Lookups
 
 
 class FollowerState(NamedTuple):
@@ -30,7 +26,7 @@ class FollowerState(NamedTuple):
     trouble: str
 
 
-class FollowedFilter:
+class FollowedFilter(Lookups):
     """A copy of a server's filter in this process, which a thread of the library keeps up to date. Lookups work on the
     copy, while the server cannot be reached as well; items are added at the server. close() ends it, and so does
     leaving its `with` block.
@@ -39,6 +35,9 @@ class FollowedFilter:
             "alice" in seen           # without a round trip
             seen.state().staleness    # 0.04: seconds since the copy was current
     """
+
+    _may_contain = _native.library.bitsieve_follower_may_contain
+    _may_contain_array = "follower_may_contain_array"
 
     def __init__(self, url: str, key: Item, *, interval: float = 0.1, timeout: float = 5.0,
                  cache: Optional[FilePath] = None, memory_limit_bytes: int = 0) -> None:
@@ -65,28 +64,6 @@ class FollowedFilter:
         call("follow", text_of("url", url), name, len(name), ctypes.byref(options), ctypes.byref(owner.pointer))
         self._handle = Handle(owner)
 
-    def may_contain(self, item: Item) -> bool:
-        """Returns True if the item was probably added before the copy's position, and False if it definitely was not.
-        """
-        data = bytes_of(item)
-        return bool(_native.library.bitsieve_follower_may_contain(self._open(), data, len(data)))
-
-    def __contains__(self, item: Item) -> bool:
-        return self.may_contain(item)
-
-    @overload
-    def may_contain_many(self, items: "NumpyArray") -> Any: ...
-    @overload
-    def may_contain_many(self, items: "ItemArray") -> memoryview: ...
-    @overload
-    def may_contain_many(self, items: Iterable[Item]) -> List[bool]: ...
-
-    def may_contain_many(self, items: Any) -> Any:
-        """Looks up many items, which is much faster than one by one; takes and returns what Filter.may_contain_many()
-        does."""
-        return _items.answers_of(items, lambda array, answers: call(
-            "follower_may_contain_array", self._open(), ctypes.byref(array), answers))
-
     def state(self) -> FollowerState:
         """Returns how old the copy is, its position, and what is in the way. Raises OutOfMemoryError."""
         found = _native.FollowerState()
@@ -108,12 +85,6 @@ class FollowedFilter:
         """Ends following, writes the cache file, if there is one, and frees the copy once no call of another thread
         uses it. Closing it again does nothing."""
         self._handle = None
-
-    def __enter__(self: _AnyFollowed) -> _AnyFollowed:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     _handle: Optional[Handle] = None
 
