@@ -73,8 +73,6 @@ core::Outcome<DedupRequest> RequestOf(const DedupArguments& arguments) {
   return request;
 }
 
-std::string RateText(double rate) { return PercentText(rate); }
-
 void PrintMemory(const DedupPlan& plan) {
   const DedupMemory memory = plan.memory();
   const SeenParams& params = plan.params();
@@ -82,7 +80,7 @@ void PrintMemory(const DedupPlan& plan) {
             << " for " << CountText(params.items) << (params.ngram == 0 ? " items" : " n-grams")
             << (plan.is_estimate() ? " (estimated from the inputs; --items states them)" : "")
             << (plan.is_guess() ? " (more take more memory; --items states how many there are)" : "")
-            << (params.exact ? ", exact" : ", error rate " + RateText(params.error_rate)) << "; "
+            << (params.exact ? ", exact" : ", error rate " + PercentText(params.error_rate)) << "; "
             << MemoryText(memory.buffer_bytes) << " of buffers\n";
 }
 
@@ -163,13 +161,11 @@ int RunDedup(const DedupArguments& arguments) {
                [] { return dedup_interrupted.load(std::memory_order_relaxed); });
   core::Outcome<void> done;
   if (state->progress) done = run.Continue(*state->progress);
-  if (done) done = run.Run();
+  if (done && !run.was_interrupted()) done = run.Run();
   progress.End();
   const bool can_continue = !plan->settings().checkpoint.empty();
-  // An input that is passed over up to where the run continues ends with an error if it is interrupted.
-  const bool was_interrupted = run.was_interrupted() || (!done && dedup_interrupted.load(std::memory_order_relaxed));
-  if (!done && !was_interrupted) return Fail(done.error());
-  if (was_interrupted) {
+  if (!done) return Fail(done.error());
+  if (run.was_interrupted()) {
     return Fail(can_continue ? "interrupted; the same command continues from there"
                              : "interrupted, and the output was removed; with --resume it would be continued",
                 kExitInterrupted);

@@ -55,7 +55,10 @@ core::Outcome<void> DedupRun::Continue(const DedupProgress& from) {
     return {};
   }
   if (auto continued = outputs_.Continue(from.output_bytes); !continued) return continued;
-  return reader_.SkipTo(from.position);
+  auto skipped = reader_.SkipTo(from.position);
+  was_interrupted_ = !skipped && is_interrupted_();  // waiting for the input then ends with an error
+  if (was_interrupted_) return {};
+  return skipped;
 }
 
 core::Outcome<void> DedupRun::Run() {
