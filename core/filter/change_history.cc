@@ -186,7 +186,7 @@ std::optional<ChangeHistory::Page> ChangeHistory::Since(const ChangePosition& po
       const uint64_t from = std::max(position.changes, (*room)->begin);
       const uint64_t to = std::min(page.end_.changes, (*room)->begin + (*room)->size);
       if ((*room)->begin >= page.end_.changes) break;
-      if (from < to) page.parts_.push_back({*room, 0, (*room)->run_count, from, to});
+      if (from < to) page.parts_.push_back({*room, (*room)->run_count, from, to});
     }
   }
   page.ForEachRun([&page](const auto& run, std::span<const KeyHash> hashes) {
@@ -200,8 +200,8 @@ template <class Use>
 void ChangeHistory::Page::ForEachRun(const Use& use) const {
   for (const Part& part : parts_) {
     const Room& room = *part.room;
-    for (size_t i = part.first_run; i < part.last_run; ++i) {
-      const uint64_t run_end = i + 1 < part.last_run ? room.runs[i + 1].begin : part.end;
+    for (size_t i = 0; i < part.runs; ++i) {
+      const uint64_t run_end = i + 1 < part.runs ? room.runs[i + 1].begin : part.end;
       const uint64_t begin = std::max(part.begin, room.runs[i].begin), end = std::min(part.end, run_end);
       if (begin < end) use(room.runs[i], std::span(room.hashes.get() + (begin - room.begin), end - begin));
     }

@@ -1,6 +1,6 @@
 // change_history.h: the latest changes of one filter, in memory, for copies of it that are kept up to date elsewhere.
-// Whoever has an image of the filter reads the changes since the image, and again those since the last read: however
-// many copies there are, the history keeps no state for any of them.
+// A program that has an image of the filter reads the changes since the image, and again those since the last read:
+// however many copies there are, the history keeps no state for any of them.
 //
 // Idea        Changes are hashes, in order. The history numbers them; a position is the number of hashes before it. The
 //             hashes lie in rooms that grow from 1 to 64 kB, and are only appended to, so that a reader needs the lock
@@ -10,7 +10,7 @@
 //             more than what the budget has left, and gives up its oldest one first otherwise: a busy one gets at most
 //             half of the budget, and there is always room for a new one (Choudhury and Hahne, "Dynamic Queue Length
 //             Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998).
-// End         A history that nobody has read for ten minutes ends at the next change, or when End is called.
+// End         A history that has not been read for ten minutes ends at the next change, or when End is called.
 // Threads     thread-safe. Add, Restart and position are called with the lock of the filter's writers held.
 #pragma once
 
@@ -71,8 +71,8 @@ class ChangeHistory {
     friend class ChangeHistory;
     struct Part {
       std::shared_ptr<const Room> room;
-      size_t first_run, last_run;  // the runs in between, the latter excluded, have the hashes
-      uint64_t begin, end;         // positions
+      size_t runs;          // that the room had
+      uint64_t begin, end;  // positions
     };
     template <class Use>
     void ForEachRun(const Use& use) const;
@@ -91,7 +91,7 @@ class ChangeHistory {
   // Ends the history, and frees its memory.
   void End() noexcept;
   bool has_ended() const { return has_ended_.load(std::memory_order_relaxed); }
-  // Returns whether nobody has read it for kPatienceMs.
+  // Returns whether it has not been read for kPatienceMs.
   bool is_idle() const;
   uint64_t used_bytes() const;
 

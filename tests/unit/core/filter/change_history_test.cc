@@ -46,6 +46,21 @@ class ChangeHistoryTest : public testing::Test {
     return text;
   }
 
+  // Calls use(low half, kind) for each hash of a page, in order.
+  template <class Use>
+  static void ForEachHash(const ChangeHistory::Page& page, const Use& use) {
+    std::string bytes;
+    page.AppendTo(bytes);
+    for (std::string_view rest = bytes; !rest.empty();) {
+      const auto run = TakeChangeRun(rest);
+      for (size_t i = 0; i < run->hashes.size(); i += sizeof(KeyHash)) {
+        uint64_t low;
+        std::memcpy(&low, run->hashes.data() + i, sizeof low);
+        use(low, run->kind);
+      }
+    }
+  }
+
   test::ManualClock clock_;
   const std::shared_ptr<MemoryBudget> memory_ = std::make_shared<MemoryBudget>(uint64_t{1} << 20);
   ChangeHistory history_{memory_, clock_};
@@ -78,15 +93,11 @@ TEST_F(ChangeHistoryTest, PagesOfAnySizeGiveTheSame) {
       ASSERT_TRUE(page);
       ASSERT_EQ(page->end().changes, std::min<uint64_t>(3000, at.changes + most));
       ASSERT_EQ(page->is_last(), page->end().changes == 3000);
-      std::string bytes;
-      page->AppendTo(bytes);
-      for (std::string_view rest = bytes; !rest.empty();) {
-        const auto run = TakeChangeRun(rest);
-        for (size_t i = 0; i < run->hashes.size(); i += sizeof(KeyHash), ++next) {
-          ASSERT_EQ(std::memcmp(run->hashes.data() + i, &next, sizeof next), 0);
-          ASSERT_EQ(run->kind == ChangeKind::kRemoved, next % 7 == 0);
-        }
-      }
+      ForEachHash(*page, [&next](uint64_t low, ChangeKind kind) {
+        ASSERT_EQ(low, next);
+        ASSERT_EQ(kind == ChangeKind::kRemoved, next++ % 7 == 0);
+      });
+      ASSERT_FALSE(HasFatalFailure());
       at = page->end();
     }
     EXPECT_EQ(next, 3000U);
@@ -202,14 +213,8 @@ TEST_F(ChangeHistoryTest, CanBeReadWhileItGrows) {
   for (ChangePosition at = begin; next < kAll;) {
     const auto page = history_.Since(at, 1000);
     ASSERT_TRUE(page);
-    std::string bytes;
-    page->AppendTo(bytes);
-    for (std::string_view rest = bytes; !rest.empty();) {
-      const auto run = TakeChangeRun(rest);
-      for (size_t i = 0; i < run->hashes.size(); i += sizeof(KeyHash), ++next) {
-        ASSERT_EQ(std::memcmp(run->hashes.data() + i, &next, sizeof next), 0);
-      }
-    }
+    ForEachHash(*page, [&next](uint64_t low, ChangeKind) { ASSERT_EQ(low, next++); });
+    ASSERT_FALSE(HasFatalFailure());
     at = page->end();
   }
 }
