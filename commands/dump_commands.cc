@@ -335,7 +335,7 @@ constexpr CommandRow kRows[] = {
      .notes = "The reply is an array of the next iterator, a chunk of at most 16 MiB, and the position. The chunks, "
               "end to end, are the dump that BF.DUMP returns, for filters of every type, and of one moment: all "
               "changes up to the position are in it. The server keeps the latest changes of the filter in memory, "
-              "within the limit of changes-memory, until nobody has requested them for ten minutes.",
+              "within the limit of changes-memory, until no client has requested them for ten minutes.",
      .weigh = WeighFilter,
      .handler = Follow},
     {.name = "bf.loadchunk",

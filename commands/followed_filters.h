@@ -1,5 +1,5 @@
 // followed_filters.h: the filters that copies elsewhere follow: each has a history of its latest changes
-// (core/filter/change_history.h), from the first BF.FOLLOW until nobody has read it for ten minutes. Thread-safe.
+// (core/filter/change_history.h), from the first BF.FOLLOW until no client has read it for ten minutes. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class FollowedFilters {
   // Returns the memory of all histories.
   uint64_t used_bytes() const { return memory_->used_bytes(); }
 
-  // Begins a history of the filter, unless it has one. Ends those that nobody reads. Throws std::bad_alloc.
+  // Begins a history of the filter, unless it has one. Ends those that are no longer read. Throws std::bad_alloc.
   void Follow(core::Filter& filter);
 
  private:

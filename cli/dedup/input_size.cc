@@ -31,7 +31,7 @@ uint64_t WordsIn(std::string_view text) {
   return words;
 }
 
-// An n-gram begins at each word, but for the last ones.
+// An n-gram begins at each word, except for the last ones.
 uint64_t ItemsOf(std::string_view item, uint32_t ngram) {
   return ngram == 0 ? 1 : std::max<uint64_t>(WordsIn(item), ngram) - ngram + 1;
 }

@@ -1,6 +1,6 @@
 // output_file.h: a file that appears under its name when it is finished; until then it has ".new" added to its name.
-// What exists and is no file, such as a pipe or a device, is written to directly. Confined to one thread at a time.
-// Errors are for people and name the file.
+// A path that exists and is no file, such as a pipe or a device, is written to directly. Confined to one thread at a
+// time. Errors are for people and name the file.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class ShownCopy {
   // Returns the object; for the thread that shows.
   T* get() const { return owned_.get(); }
 
-  // Shows an object in place of the one before, and waits until nobody reads that, which is a lookup's time.
+  // Shows an object in place of the one before, and waits until no reader uses that, which is a lookup's time.
   void Show(std::unique_ptr<T> object) {
     shown_.store(object.get(), std::memory_order_seq_cst);
     const std::unique_ptr<T> old = std::exchange(owned_, std::move(object));

@@ -1,5 +1,5 @@
 """A producer of Arrow arrays, as pyarrow is one: columns and streams of columns in the structures of Arrow's C data
-interface, inside capsules. `living` counts the structures that nobody has released yet."""
+interface, inside capsules. `living` counts the structures that have not been released yet."""
 
 import array
 import ctypes

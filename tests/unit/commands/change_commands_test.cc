@@ -169,7 +169,7 @@ TEST_F(ChangeCommandsTest, WithoutAReaderForLongTheHistoryEnds) {
   clock.now_ms += core::ChangeHistory::kPatienceMs + 1;
   ASSERT_EQ(Reply({"BF.RESERVE", "g", "0.01", "100"}), kOk);
   Begin("g");
-  EXPECT_EQ(followed.used_bytes(), 0U) << "a filter that is followed next ends what nobody reads";
+  EXPECT_EQ(followed.used_bytes(), 0U) << "a filter that is followed next ends what is no longer read";
   EXPECT_TRUE(IsGap("f"));
 }
 
