@@ -52,7 +52,11 @@ class LogScanner {
                             std::string_view records);
   core::Status VisitOne(const LogSegmentReader& reader, uint64_t offset, uint64_t limit, std::string_view& rest);
   core::Status Stop(size_t index, LogSegmentReader& reader, Cut at);
-  bool IsAfterGap(const LogFrameHead& frame) const { return position_ < from_ && frame.position + frame.bytes > from_; }
+  // Whether the frame has records that are needed, after some that are missing. The first one that cannot be read has
+  // nothing missing before it.
+  bool IsAfterGap(const LogFrameHead& frame) const {
+    return position_ < from_ && frame.position > position_ && frame.position + frame.bytes > from_;
+  }
   core::Status CountLost(size_t index, LogSegmentReader& reader, uint64_t offset, LogCut& cut, bool& damage);
   core::Status CountLostFiles(size_t index, LogCut& cut, bool& damage);
   uint64_t CountRecords(std::string_view records);

@@ -253,6 +253,22 @@ TEST(LogReader, ALogMayEndBeforeTheSnapshotThatItContinues) {
   EXPECT_EQ(log.Read(300).records, Changes(9, 9));
 }
 
+// The torn frame is of a server that lost power. The next one began its log at the same position, and a snapshot of it
+// was complete before the log was written.
+TEST(LogReader, ATornFrameBelowTheSnapshotIsTornEvenIfItWouldHaveEndedAbove) {
+  TestLog log;
+  auto writer = log.Begin(0);
+  ASSERT_TRUE(Ok(writer.Append(Encoded(Change(1)) + Encoded(Change(2)) + Encoded(Change(3)), 0)));
+  std::string bytes = log.disk.Get(TestLog::PathOf(0));
+  bytes.resize(bytes.size() - 20);
+  log.disk.Put(TestLog::PathOf(0), bytes);
+  const ReadBack back = log.Read(2 * kChangeBytes);
+  EXPECT_EQ(back.scan.damage, std::nullopt);
+  EXPECT_TRUE(back.scan.torn.has_value());
+  EXPECT_EQ(back.scan.end, 2 * kChangeBytes);
+  EXPECT_THAT(back.records, IsEmpty());
+}
+
 TEST(LogReader, DamageBelowAPositionIsDamageIfWhatFollowsCannotBeReached) {
   TestLog log;
   MakeTwoSegments(log);
