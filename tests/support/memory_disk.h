@@ -1,9 +1,10 @@
-// memory_disk.h: a disk in memory that can lose power: data that was not synced by then is lost, but no directory is.
-// Thread-safe.
+// memory_disk.h: a disk in memory that can lose power. What was not synced by then is lost, or any part of it is: some
+// of the bytes and some of the names, in any order. No directory is lost. Thread-safe.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,17 @@ class MemoryDisk final : public Disk {
   // Selects what a power failure leaves of names that were changed but not synced. (Unsynced bytes are always lost.)
   enum class UnsyncedNames { kLost, kKept };
 
+  // Returns a number from 0 to `limit` - 1.
+  using Draw = std::function<uint64_t(uint64_t limit)>;
+
   MemoryDisk() { directories_[""]; }
+  // No file or lock of either disk may be open.
+  MemoryDisk(MemoryDisk&& other) noexcept : directories_(std::move(other.directories_)) {}
+  MemoryDisk& operator=(MemoryDisk&& other) noexcept {
+    directories_ = std::move(other.directories_);
+    locked_.clear();
+    return *this;
+  }
 
   core::Result<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
     const std::lock_guard lock(mutex_);
@@ -29,7 +40,7 @@ class MemoryDisk final : public Disk {
     if (directory == nullptr) return NotFound(path);
     const auto file = std::make_shared<File>();
     auto writer = std::make_unique<Writer>(*this, file);
-    directory->names[Name(path)] = file;
+    directory->Set(Name(path), file);
     return writer;
   }
 
@@ -44,8 +55,7 @@ class MemoryDisk final : public Disk {
     const std::lock_guard lock(mutex_);
     Directory* directory = Find(Parent(path));
     if (directory == nullptr || !directory->names.contains(Name(path))) return NotFound(path);
-    File& file = *directory->names.at(Name(path));
-    file.durable_bytes = file.bytes;
+    directory->names.at(Name(path))->Sync();
     return {};
   }
 
@@ -59,14 +69,14 @@ class MemoryDisk final : public Disk {
     Directory* target = Find(Parent(to));
     if (source == nullptr || target == nullptr || !source->names.contains(Name(from))) return NotFound(from);
     const std::string from_name = Name(from);
-    target->names[Name(to)] = source->names.at(from_name);
-    source->names.erase(from_name);
+    target->Set(Name(to), source->names.at(from_name));
+    source->Set(from_name, nullptr);
     return {};
   }
 
   core::Status Remove(const std::string& path) override {
     const std::lock_guard lock(mutex_);
-    if (Directory* directory = Find(Parent(path)); directory != nullptr) directory->names.erase(Name(path));
+    if (Directory* directory = Find(Parent(path)); directory != nullptr) directory->Set(Name(path), nullptr);
     if (const Directory* empty = Find(path); empty != nullptr && empty->names.empty()) directories_.erase(path);
     return {};
   }
@@ -83,6 +93,7 @@ class MemoryDisk final : public Disk {
     if (directory == nullptr) return NotFound(path);
     auto names = directory->names;  // aside: a copy that memory is refused for takes nothing away
     directory->durable_names.swap(names);
+    directory->unsynced.clear();
     return {};
   }
 
@@ -116,17 +127,40 @@ class MemoryDisk final : public Disk {
   MemoryDisk Copy() const {
     const std::lock_guard lock(mutex_);
     std::map<const File*, std::shared_ptr<File>> copies;
-    const auto copied = [&](const std::shared_ptr<File>& file) {
-      std::shared_ptr<File>& copy = copies[file.get()];
-      if (copy == nullptr) copy = std::make_shared<File>(*file);
-      return copy;
-    };
     std::map<std::string, Directory> directories = directories_;
     for (auto& [path, directory] : directories) {
-      for (auto& [name, file] : directory.names) file = copied(file);
-      for (auto& [name, file] : directory.durable_names) file = copied(file);
+      directory.Replace([&](const std::shared_ptr<File>& file) -> std::shared_ptr<File> {
+        std::shared_ptr<File>& copy = copies[file.get()];
+        if (copy == nullptr && file != nullptr) copy = std::make_shared<File>(*file);
+        return copy;
+      });
     }
     return MemoryDisk(std::move(directories));
+  }
+
+  // Returns the disk that a power failure at this moment may leave: of each file what was synced and any part of the
+  // writes since then, with zeros where one is missing before another; for each name any of the files that it named
+  // since its directory was synced. This disk stays as it is.
+  MemoryDisk AfterPowerFailure(const Draw& draw) const {
+    MemoryDisk left = Copy();
+    std::set<File*> files;
+    for (auto& [path, directory] : left.directories_) {
+      for (const auto& [name, past] : directory.unsynced) {
+        const uint64_t kept = draw(past.size() + 1);
+        if (kept == 0) continue;  // as it was synced
+        directory.SetDurable(name, past[kept - 1]);
+      }
+      directory.unsynced.clear();
+      directory.names = directory.durable_names;
+      for (const auto& [name, file] : directory.names) files.insert(file.get());
+    }
+    // By name, not by address: the numbers that are drawn must mean the same in each run.
+    for (auto& [path, directory] : left.directories_) {
+      for (const auto& [name, file] : directory.names) {
+        if (files.erase(file.get()) != 0) file->LoseSome(draw);
+      }
+    }
+    return left;
   }
 
   // Simulates a machine that goes down and comes up again. No file or lock may be open.
@@ -135,9 +169,10 @@ class MemoryDisk final : public Disk {
     for (auto& [path, directory] : directories_) {
       if (unsynced == UnsyncedNames::kLost) directory.names = directory.durable_names;
       directory.durable_names = directory.names;
+      directory.unsynced.clear();
     }
     for (auto& [path, directory] : directories_) {
-      for (auto& [name, file] : directory.names) file->bytes = file->durable_bytes;
+      for (auto& [name, file] : directory.names) file->LoseAll();
     }
     locked_.clear();
   }
@@ -146,7 +181,8 @@ class MemoryDisk final : public Disk {
   void Put(const std::string& path, std::string bytes) {
     const std::lock_guard lock(mutex_);
     auto file = std::make_shared<File>();
-    file->bytes = file->durable_bytes = std::move(bytes);
+    file->bytes = std::move(bytes);
+    file->Sync();
     Directory& directory = directories_[Parent(path)];
     directory.names[Name(path)] = directory.durable_names[Name(path)] = file;
   }
@@ -165,13 +201,80 @@ class MemoryDisk final : public Disk {
   }
 
  private:
+  // Files are written from their start to their end.
   struct File {
     std::string bytes;
-    std::string durable_bytes;
+    size_t durable_size = 0;
+    std::vector<size_t> unsynced;  // where each write since then began
+
+    void Sync() {
+      durable_size = bytes.size();
+      unsynced.clear();
+    }
+    void LoseAll() {
+      bytes.resize(durable_size);
+      unsynced.clear();
+    }
+    // Keeps all writes, none, those before some byte, or any of them, one of which is torn.
+    void LoseSome(const Draw& draw) {
+      const size_t lost = bytes.size() - durable_size;
+      if (lost == 0) return;
+      switch (draw(4)) {
+        case 0:
+          break;
+        case 1:
+          bytes.resize(durable_size);
+          break;
+        case 2:
+          bytes.resize(durable_size + draw(lost));
+          break;
+        default:
+          LoseAnyWrites(draw);
+      }
+      Sync();
+    }
+    void LoseAnyWrites(const Draw& draw) {
+      size_t end = durable_size;
+      for (size_t i = 0; i < unsynced.size(); ++i) {
+        const size_t from = unsynced[i];
+        const size_t to = i + 1 < unsynced.size() ? unsynced[i + 1] : bytes.size();
+        const uint64_t fate = draw(3);
+        const size_t kept = fate == 0 ? from : fate == 1 ? to : from + draw(to - from + 1);
+        std::fill(bytes.begin() + static_cast<ptrdiff_t>(kept), bytes.begin() + static_cast<ptrdiff_t>(to), '\0');
+        if (kept != from) end = kept;
+      }
+      bytes.resize(end);
+    }
   };
   struct Directory {
     std::map<std::string, std::shared_ptr<File>> names;
     std::map<std::string, std::shared_ptr<File>> durable_names;
+    std::map<std::string, std::vector<std::shared_ptr<File>>> unsynced;  // each name's files since; null: none
+
+    void Set(const std::string& name, const std::shared_ptr<File>& file) {
+      if (file == nullptr && !names.contains(name)) return;
+      unsynced[name].push_back(file);
+      Set(names, name, file);
+    }
+    void SetDurable(const std::string& name, const std::shared_ptr<File>& file) { Set(durable_names, name, file); }
+    template <class Copied>
+    void Replace(Copied&& copied) {
+      for (auto& [name, file] : names) file = copied(file);
+      for (auto& [name, file] : durable_names) file = copied(file);
+      for (auto& [name, files] : unsynced) {
+        for (auto& file : files) file = copied(file);
+      }
+    }
+
+   private:
+    static void Set(std::map<std::string, std::shared_ptr<File>>& all, const std::string& name,
+                    const std::shared_ptr<File>& file) {
+      if (file == nullptr) {
+        all.erase(name);
+      } else {
+        all[name] = file;
+      }
+    }
   };
 
   explicit MemoryDisk(std::map<std::string, Directory> directories) : directories_(std::move(directories)) {}
@@ -181,12 +284,13 @@ class MemoryDisk final : public Disk {
     Writer(MemoryDisk& disk, std::shared_ptr<File> file) : disk_(disk), file_(std::move(file)) {}
     core::Status Write(std::string_view bytes) override {
       const std::lock_guard lock(disk_.mutex_);
+      if (!bytes.empty()) file_->unsynced.push_back(file_->bytes.size());
       file_->bytes.append(bytes);
       return {};
     }
     core::Status Sync() override {
       const std::lock_guard lock(disk_.mutex_);
-      file_->durable_bytes = file_->bytes;
+      file_->Sync();
       return {};
     }
     core::Status Close() override { return {}; }

@@ -66,6 +66,7 @@ class Recoverer {
   core::Status SetAllAside();
   core::Status SetAside(uint64_t file_id, const std::string& reason);
   core::Status SetRecordsAside();
+  core::Status SyncNames();
   core::Status CutLog();
   core::Status CommitManifest();
   void RecordSaved();

@@ -11,6 +11,7 @@
 namespace bitsieve::server {
 
 core::Status Recoverer::Repair() {
+  if (core::Status status = SyncNames(); !status) return status;
   if (core::Status status = disk_.CreateDirectory(directory_.filters_path()); !status) return status;
   if (core::Status status = damage_.manifest ? SetAllAside() : core::Status(); !status) return status;
   for (const DamagedFilter& filter : damage_.filters) {
@@ -31,6 +32,16 @@ core::Status Recoverer::Repair() {
   if (!begins_log) return {};
   manifest_.has_log = true;
   return CommitManifest();
+}
+
+// What was read is served from now on, and files that it does not need are removed. If the server before was killed, the
+// names of the manifest and of the last segment may not be durable yet: after a power failure, those before them would
+// be found again.
+core::Status Recoverer::SyncNames() {
+  if (core::Status status = has_manifest_ ? disk_.SyncDirectory(directory_.path()) : core::Status(); !status) {
+    return status;
+  }
+  return log_names_.empty() ? core::Status() : disk_.SyncDirectory(directory_.log_path());
 }
 
 // Without a manifest the filters' names are unknown. The manifest is moved last, or CURRENT if there is none, so that a
