@@ -34,9 +34,9 @@ core::Status Recoverer::Repair() {
   return CommitManifest();
 }
 
-// What was read is served from now on, and files that it does not need are removed. If the server before was killed, the
-// names of the manifest and of the last segment may not be durable yet: after a power failure, those before them would
-// be found again.
+// Makes durable what was read: it is served from now on, and files that it does not need are removed. If the server
+// before was killed, the names of the manifest and of the last segment may not be durable yet: after a power failure,
+// those before them would be found again.
 core::Status Recoverer::SyncNames() {
   if (core::Status status = has_manifest_ ? disk_.SyncDirectory(directory_.path()) : core::Status(); !status) {
     return status;

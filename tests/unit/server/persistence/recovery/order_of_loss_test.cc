@@ -82,7 +82,7 @@ class OrderOfLossTest : public testing::TestWithParam<Case> {
       ExpectOneMoment(down, "power lost");
     }
   }
-  // What a start has found is served: a power failure right after it must not take it away.
+  // A start serves what it has found: a power failure right after it must not take that away.
   void ExpectOneMoment(MemoryDisk& disk, const std::string& how) {
     ++crashes_;
     Digest found;
