@@ -95,7 +95,7 @@ struct StatedOptions {
   uint32_t overridden_expansion = 0;  // that NONSCALING took the place of
 };
 
-// How filters of a type are united: filter_union.h describes the functions, whose first filter is of the type.
+// How filters of a type are united: filter_union.h describes the functions, whose filters are all of the type.
 struct UnionOperations {
   Result<double> (*estimate)(std::span<const Filter* const> filters);
   Result<std::unique_ptr<Filter>> (*make)(std::span<const Filter* const> filters, MemoryBudget& budget,

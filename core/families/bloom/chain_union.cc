@@ -46,9 +46,6 @@ std::string SubFilterDifference(size_t index, const SubFilterShape& first, const
 
 // Empty if sub-filters of these may be ORed, judging by the parameters.
 std::string ParamsDifference(const FilterParams& first, const FilterParams& other) {
-  if (first.type != other.type) {
-    return Differ("type", std::string(FilterTypeName(first.type)), std::string(FilterTypeName(other.type)));
-  }
   if (first.hash != other.hash) {
     return Differ("hash", std::string(HashKindName(first.hash)), std::string(HashKindName(other.hash)));
   }

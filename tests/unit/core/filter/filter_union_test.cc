@@ -11,6 +11,7 @@
 
 #include "core/families/bloom/bloom_types.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/filter_type.h"
 
 namespace bitsieve::core {
 namespace {
@@ -174,6 +175,27 @@ TEST_P(FilterUnionTest, WhatDiffersIsNamed) {
   params = Params(1'000);
   params.type = GetParam() == kClassicType ? kBlockedType : kClassicType;
   EXPECT_THAT(message(params), HasSubstr("they differ in their type: "));
+}
+
+// A union begins with the smallest filter, or with that which has grown most often.
+TEST_P(FilterUnionTest, SmallerFiltersOfEveryOtherTypeAreRefused) {
+  const auto first = Make(Params(1'000));
+  size_t refused = 0;
+  for (const FilterTypeRow* row : FilterTypes()) {
+    if (row->type == GetParam()) continue;
+    FilterParams params;
+    params.type = row->type;
+    const auto other = MakeFilter(Settled(params), budget_, SystemClock());
+    if (!other) continue;  // a type that needs an option
+    const Filter* both[] = {first.get(), other->get()};
+    const std::string why = "they differ in their type: " + std::string(FilterTypeName(GetParam())) + " and " +
+                            std::string(row->name);
+    EXPECT_EQ(Unite(both, budget_, SystemClock()).error().message, why);
+    EXPECT_EQ(EstimateUnion(both).error().message, why);
+    EXPECT_EQ(UniteInto(*first, std::span(both).subspan(1)).error().message, why);
+    ++refused;
+  }
+  EXPECT_GE(refused, 7u);
 }
 
 TEST_P(FilterUnionTest, WhatWouldBreakThePromiseIsRefused) {

@@ -55,7 +55,6 @@ TEST_F(ChainUnionTest, TheFirstDifferenceIsNamed) {
     const std::array<const Filter*, 2> both = {first.get(), &other};
     return kChainUnion.estimate(both).error().message;
   };
-  EXPECT_THAT(refusal(*Make(kClassicType, 1000)), HasSubstr("type: blocked and classic"));
   EXPECT_THAT(refusal(*Make(kBlockedType, 1000, 43)), HasSubstr("seed: 42 and 43"));
   EXPECT_THAT(refusal(*Make(kBlockedType, 2000)), HasSubstr("capacity: 1000 and 2000"));
 }
