@@ -22,6 +22,8 @@ uint32_t Word(const char (&text)[5]) {
 }
 
 bool BreaksLine(char c) { return c == '\r' || c == '\n'; }
+// An engine ends the errors of a module at the first NUL.
+bool BreaksError(char c) { return BreaksLine(c) || c == '\0'; }
 
 // Formats as Redis does: inf, -inf, and nan for either sign. Other numbers have the fewest digits that read back the
 // same.
@@ -46,7 +48,7 @@ void ReplyWriter::Error(std::string_view text) {
   out_->push_back('-');
   const size_t begin = out_->size();
   out_->append(text);
-  std::replace_if(out_->begin() + static_cast<ptrdiff_t>(begin), out_->end(), BreaksLine, ' ');
+  std::replace_if(out_->begin() + static_cast<ptrdiff_t>(begin), out_->end(), BreaksError, ' ');
   out_->append("\r\n", 2);
 }
 

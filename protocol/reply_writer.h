@@ -23,7 +23,7 @@ class ReplyWriter {
 
   void SimpleString(std::string_view text);  // no CR or LF in it
   void Ok() { SimpleString("OK"); }
-  // The whole text, code first ("ERR not found"). CR and LF in it become blanks, since it may quote a client's bytes.
+  // The whole text, code first ("ERR not found"). CR, LF and NUL in it become blanks: it may quote a client's bytes.
   void Error(std::string_view text);
   void Integer(int64_t value);
   void Boolean(bool value);  // RESP2: integer 1 or 0
