@@ -240,8 +240,8 @@ class Connection:
 
     AGGREGATES = {b"*": 1, b"~": 1, b"%": 2}
 
-    def __init__(self, port):
-        self.socket = socket.create_connection((HOST, port), timeout=REPLY_SECONDS)
+    def __init__(self, port, host=HOST):
+        self.socket = socket.create_connection((host, port), timeout=REPLY_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rb")
 

@@ -1,0 +1,196 @@
+"""Sends the same commands to all servers and compares their replies with those of the first.
+
+A difference that the list of known differences excuses may have left the servers with different content. The keys of
+such a command are deleted everywhere before the next step, and until then commands on them are not compared.
+"""
+
+import collections
+import time
+from dataclasses import dataclass
+
+from replies import elements, is_error, shown
+from settled import settled
+from subjects import as_lines
+
+FREEZE_SECONDS = 20
+BUSY = b"in progress"  # as many loads or dumps as a server keeps: it depends on their age
+ENDED = b"-the connection ended\r\n"
+NAMES_OF_NO_KEY = (b"MULTI", b"EXEC", b"DISCARD")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command and two replies that differ. Each reply is `of` a role; that of Bitsieve is either role's."""
+    words: tuple
+    subjects: tuple
+    replies: tuple
+    loading: bool = False  # chunks have been loaded into its key, and not all servers have the filter yet
+
+    @property
+    def name(self):
+        return self.words[0].upper().decode("latin-1")
+
+    def of(self, role):
+        """The reply of the server with this role, None if there is none."""
+        return next((reply for subject, reply in zip(self.subjects, self.replies) if subject.role == role), None)
+
+    @property
+    def bitsieve(self):
+        return next((reply for subject, reply in zip(self.subjects, self.replies) if subject.is_bitsieve), None)
+
+    def type_of_key(self):
+        """What TYPE says of the first key, after the command."""
+        return self.subjects[0].ask("TYPE", self.words[1])
+
+    def lines(self):
+        command = as_lines([self.words])[0]
+        return [command if len(command) < 1000 else command[:1000] + " …",
+                *(f"  {subject.name}: {shown(reply)}" for subject, reply in zip(self.subjects, self.replies))]
+
+
+class Comparison:
+    def __init__(self, subjects, excuses, *, seeded_default=True):
+        self.subjects, self.excuses, self.seeded_default = subjects, excuses, seeded_default
+        self.commands, self.batches, self.uncompared = 0, 0, 0
+        self.excused, self.sent = collections.Counter(), collections.Counter()
+        self.loading, self.broken = set(), False
+        self.clear()
+
+    def clear(self):
+        """Empties all servers."""
+        if self.broken:
+            for subject in self.subjects:
+                subject.reconnect()
+            self.broken = False
+        for subject in self.subjects:
+            subject.clear(self.loading)
+        self.tainted, self.loading, self.queued = set(), set(), {2: None, 3: None}
+
+    # ---- one step
+
+    def run(self, step):
+        """Sends a step to all servers. Returns the replies by server, and the first unknown difference or None."""
+        missing = set() if self.seeded_default else self.missing_keys(step)
+        for subject in self.subjects:
+            subject.send(step.version, step.commands)
+        replies = []
+        for subject in self.subjects:
+            replies.append(list(self.received(subject, step)))
+            if len(replies[-1]) < len(step.commands):
+                self.broken = True
+                return replies, Case(step.commands[len(replies[-1])], (subject,), (ENDED,))
+        self.batches += 1
+        self.commands += len(step.commands)
+        found = None
+        for words, of_all in zip(step.commands, zip(*replies)):
+            self.note(words)
+            found = found or self.compare(step.version, words, of_all, missing)
+        self.settle(step)
+        return replies, found
+
+    @staticmethod
+    def received(subject, step):
+        """The replies to a step, until the connection ends."""
+        for words in step.commands:
+            try:
+                yield subject.receive(step.version, words)
+            except (EOFError, ConnectionError):
+                return
+
+    def note(self, words):
+        name = words[0].upper().decode("latin-1")
+        self.sent[name] += 1
+        self.sent.update(f"{name} {word.upper().decode()}" for word in words[2:] if len(word) < 20 and word.isalnum())
+
+    def missing_keys(self, step):
+        """Keys that the step may create: those that do not exist, or that a command about names moves or deletes."""
+        keys = sorted({words[1] for words in step.commands if len(words) > 1})
+        found = {key for key in keys if not self.subjects[0].ask("EXISTS", key)}
+        return found.union(*(words[1:] for words in step.commands if not words[0].upper().startswith((b"BF.", b"CF."))))
+
+    def compare(self, version, words, replies, missing):
+        """The first difference in the replies to one command that nothing excuses."""
+        queued = self.queued[version]
+        self.track_transaction(version, words[0].upper(), replies[0])
+        if words[0].upper() == b"EXEC" and queued:
+            arrays = [elements(reply) for reply in replies]
+            if all(each is not None and len(each) == len(queued) for each in arrays):
+                pairs = [self.compare_one(each, of_all, missing) for each, of_all in zip(queued, zip(*arrays))]
+                return next(filter(None, pairs), None)
+            for each in queued:
+                self.taint(each)
+        return self.compare_one(words, replies, missing)
+
+    def track_transaction(self, version, name, reply):
+        if name == b"MULTI":
+            self.queued[version] = []
+        elif name in (b"EXEC", b"DISCARD"):
+            self.queued[version] = None
+
+    def compare_one(self, words, replies, missing):
+        in_transaction = replies[0] == b"+QUEUED\r\n"
+        if in_transaction:
+            for version, queued in self.queued.items():
+                if queued is not None:
+                    queued.append(words)
+        unseeded = not in_transaction and self.makes_unseeded(words, missing) and not is_error(replies[0])
+        if unseeded:
+            self.taint(words)
+        busy = any(BUSY in reply for reply in replies)
+        if not self.tainted.isdisjoint(words) or unseeded or busy:
+            self.uncompared += 1
+            for subject in self.subjects if busy else ():
+                subject.followed.pop(words[1], None)  # else some would have a newer position than others
+            self.taint(words)
+            return None
+        if words[0].upper().endswith(b".LOADCHUNK") and b"+OK\r\n" in replies:
+            self.loading.add(words[1])
+        elif not self.loading.isdisjoint(words):
+            self.taint(words)  # some have the filter already, and others do not
+        first = settled(words, replies[0])
+        for subject, reply in zip(self.subjects[1:], replies[1:]):
+            if reply == replies[0] or settled(words, reply) == first:
+                continue
+            loading = not self.loading.isdisjoint(words)
+            case = Case(words, (self.subjects[0], subject), (replies[0], reply), loading)
+            excuse = next((excuse for excuse in self.excuses if excuse.excuses(case)), None)
+            if excuse is None:
+                return case
+            self.excused[excuse.id] += 1
+            self.taint(words)
+        return None
+
+    def makes_unseeded(self, words, missing):
+        """Whether the command may have made a filter whose seed each server chose for itself."""
+        name, options = words[0].upper(), [word.upper() for word in words[2:]]
+        if name in (b"BF.RESERVE", b"BF.INSERT") and b"TYPE" in options:
+            return b"SEED" not in options and b"REDISBLOOM" not in options
+        makes = name in (b"BF.ADD", b"BF.MADD", b"BF.INSERT", b"BF.RESERVE") and b"SEED" not in options
+        return makes and not self.seeded_default and words[1] in missing
+
+    def taint(self, words):
+        if words[0].upper() not in NAMES_OF_NO_KEY:
+            self.tainted.update(word for word in words[1:] if len(word) <= 3)
+
+    def settle(self, step):
+        """Waits until what works in the background is done, and deletes what may differ."""
+        for words in step.commands:
+            if words[0].upper() == b"BF.FREEZE" and len(words) == 2:
+                for subject in self.subjects:
+                    self.wait_until_frozen(subject, words[1])
+        if any(queued is not None for queued in self.queued.values()):
+            return
+        if self.tainted:
+            for subject in self.subjects:
+                subject.delete(self.tainted, self.loading)
+            self.loading -= self.tainted
+            self.tainted.clear()
+        self.loading = {key for key in self.loading if not all(subject.ask("EXISTS", key) for subject in self.subjects)}
+
+    @staticmethod
+    def wait_until_frozen(subject, key):
+        deadline = time.monotonic() + FREEZE_SECONDS
+        while b"building" in subject.links[2].command("BF.INFO", key, "STATE"):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{subject.name}: {key!r} was not frozen within {FREEZE_SECONDS} s")
+            time.sleep(0.001)

@@ -1,0 +1,39 @@
+"""What of a reply does not depend on when the command was run, or on an identity that a server drew at random."""
+
+import re
+
+from replies import elements, parsed
+from subjects import OWN_ITERATORS
+
+# Fields of BF.INFO that are measured by the clock.
+CLOCK_FIELDS = (b"NEXTEXPIRY", b"EPOCHEND", b"EPOCHITEMS", b"LASTUSE", b"OLDEST", b"PROGRESS")
+CLOCK_TITLES = re.compile(rb"\+(Next expiry in milliseconds|Epoch ends in milliseconds|Items per epoch|Last use|Oldest[^\r]*)"
+                          rb"\r\n(?::\d+\r\n|_\r\n|\$-1\r\n|\$\d+\r\n[^\r]*\r\n)")
+MILLISECONDS = re.compile(rb"-?\d+ ms from now")
+
+
+def settled(words, reply):
+    """The reply, or what must be the same of it."""
+    name, key = words[0].upper(), words[1] if len(words) > 1 else b""
+    if reply[:1] in (b"-", b"+"):
+        return MILLISECONDS.sub(b"", reply)
+    if name == b"BF.CHANGES":
+        _, changes, more = map(parsed, elements(reply))
+        return by_content(key, changes), more
+    if name == b"BF.TTL":
+        return [left is not None and left > 0 for left in parsed(reply)]
+    if name in (b"BF.SCANDUMP", b"BF.FOLLOW"):
+        iterator, chunk, *position = map(parsed, elements(reply))
+        return min(iterator, OWN_ITERATORS), by_content(key, chunk), len(position)
+    if name == b"BF.DUMP":
+        return by_content(key, reply)
+    if name == b"BF.INFO":
+        if len(words) == 3 and words[2].upper() in CLOCK_FIELDS:
+            return len(elements(reply) or ())
+        return CLOCK_TITLES.sub(b"", reply)
+    return reply
+
+
+def by_content(key, data):
+    """Bytes of a filter, or how many if they contain times."""
+    return len(data) if key.startswith(b"t") else data
