@@ -12,9 +12,11 @@ from replies import elements, is_error, shown
 from settled import settled
 from subjects import as_lines
 
+KEY_BYTES = 2  # of the names of filters in values.py
 FREEZE_SECONDS = 20
 BUSY = b"in progress"  # as many loads or dumps as a server keeps: it depends on their age
 ENDED = b"-the connection ended\r\n"
+MAKERS = (b"BF.ADD", b"BF.MADD", b"BF.INSERT", b"BF.RESERVE")
 NAMES_OF_NO_KEY = (b"MULTI", b"EXEC", b"DISCARD")
 
 
@@ -40,7 +42,7 @@ class Case:
 
     def type_of_key(self):
         """What TYPE says of the first key, after the command."""
-        return self.subjects[0].ask("TYPE", self.words[1])
+        return self.subjects[0].ask("TYPE", self.words[1]) if len(self.words) > 1 else b"none"
 
     def lines(self):
         command = as_lines([self.words])[0]
@@ -103,10 +105,9 @@ class Comparison:
         self.sent.update(f"{name} {word.upper().decode()}" for word in words[2:] if len(word) < 20 and word.isalnum())
 
     def missing_keys(self, step):
-        """Keys that the step may create: those that do not exist, or that a command about names moves or deletes."""
-        keys = sorted({words[1] for words in step.commands if len(words) > 1})
-        found = {key for key in keys if not self.subjects[0].ask("EXISTS", key)}
-        return found.union(*(words[1:] for words in step.commands if not words[0].upper().startswith((b"BF.", b"CF."))))
+        """Keys of the step that do not exist before it."""
+        return {key for key in {words[1] for words in step.commands if len(words) > 1}
+                if not self.subjects[0].ask("EXISTS", key)}
 
     def compare(self, version, words, replies, missing):
         """The first difference in the replies to one command that nothing excuses."""
@@ -133,7 +134,8 @@ class Comparison:
             for version, queued in self.queued.items():
                 if queued is not None:
                     queued.append(words)
-        unseeded = not in_transaction and self.makes_unseeded(words, missing) and not is_error(replies[0])
+        unseeded = not in_transaction and not is_error(replies[0]) and self.makes_unseeded(words, missing)
+        self.track_missing(words, missing)
         if unseeded:
             self.taint(words)
         busy = any(BUSY in reply for reply in replies)
@@ -157,20 +159,32 @@ class Comparison:
             if excuse is None:
                 return case
             self.excused[excuse.id] += 1
-            self.taint(words)
+            if not excuse.keeps_content:
+                self.taint(words)
         return None
 
     def makes_unseeded(self, words, missing):
-        """Whether the command may have made a filter whose seed each server chose for itself."""
+        """Whether the command has made a filter whose seed each server chose for itself, if it was not refused."""
         name, options = words[0].upper(), [word.upper() for word in words[2:]]
+        if b"ITEMS" in options:
+            options = options[:options.index(b"ITEMS")]
         if name in (b"BF.RESERVE", b"BF.INSERT") and b"TYPE" in options:
             return b"SEED" not in options and b"REDISBLOOM" not in options
-        makes = name in (b"BF.ADD", b"BF.MADD", b"BF.INSERT", b"BF.RESERVE") and b"SEED" not in options
-        return makes and not self.seeded_default and words[1] in missing
+        if self.seeded_default or name not in MAKERS:
+            return False
+        made = words[1] in missing and b"SEED" not in options
+        missing.discard(words[1])
+        return made
+
+    @staticmethod
+    def track_missing(words, missing):
+        """A command about names may delete keys."""
+        if not words[0].upper().startswith((b"BF.", b"CF.")):
+            missing.update(words[1:])
 
     def taint(self, words):
         if words[0].upper() not in NAMES_OF_NO_KEY:
-            self.tainted.update(word for word in words[1:] if len(word) <= 3)
+            self.tainted.update(words[1:2], (word for word in words[2:] if len(word) == KEY_BYTES))
 
     def settle(self, step):
         """Waits until what works in the background is done, and deletes what may differ."""

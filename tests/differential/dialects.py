@@ -19,9 +19,8 @@ class Dialect:
     """Commands with their options; None for all. `default_type` is that of Bitsieve's servers in the comparison."""
     name: str
     default_type: str
-    commands: frozenset | None
-    tokens: frozenset | None
-    types: tuple
+    commands: dict | None
+    types: tuple = ()
 
     @property
     def seeded_default(self):
@@ -33,7 +32,7 @@ class Dialect:
         names = {name for name in next(each for each in subjects if each.is_bitsieve).names
                  if name.startswith(FAMILIES) and name not in INTERNAL}
         if self.commands is not None:
-            names &= self.commands
+            names &= set(self.commands)
         for subject in subjects:
             lacking = names - set(subject.names)
             if subject.is_bitsieve and lacking:
@@ -44,14 +43,15 @@ class Dialect:
     def syntax(self, subjects):
         bitsieve = next(subject for subject in subjects if subject.is_bitsieve)
         found = read_syntax(bitsieve.ask, sorted(self.filter_commands(subjects)))
-        if self.tokens is None:
+        if self.commands is None:
             return found
-        return {name: each.without(each.tokens() - self.tokens) for name, each in found.items()}
+        return {name: each.without(each.tokens() - self.commands[name]) for name, each in found.items()}
 
     def streams(self, subjects):
         """Functions that make a stream from a seed."""
         others = all(subject.has_other_values for subject in subjects)
-        filters = functools.partial(FilterStream, syntax=self.syntax(subjects), types=self.types, other_values=others)
+        filters = functools.partial(FilterStream, syntax=self.syntax(subjects), types=self.types, other_values=others,
+                                    bitsieve_only=self.commands is None, seeded_default=self.seeded_default)
         return [filters] * FILTER_STREAMS + [functools.partial(SketchStream, family=family)
                                              for family in self.families(subjects)]
 
@@ -69,22 +69,49 @@ class Dialect:
         return expected | tokens
 
 
-BITSIEVE = Dialect("Bitsieve", "redisbloom", None, None, tuple(type_names(by_reserve=True)))
-REDISBLOOM_DIALECT = Dialect(
-    REDISBLOOM, "redisbloom",
-    frozenset(f"BF.{name}" for name in ("RESERVE", "ADD", "MADD", "INSERT", "EXISTS", "MEXISTS", "CARD", "INFO",
-                                        "SCANDUMP", "LOADCHUNK", "DEBUG")) |
-    frozenset(f"CF.{name}" for name in ("RESERVE", "ADD", "ADDNX", "INSERT", "INSERTNX", "EXISTS", "MEXISTS", "COUNT",
-                                        "DEL", "COMPACT", "INFO", "SCANDUMP", "LOADCHUNK", "DEBUG")),
-    frozenset(("EXPANSION", "NONSCALING", "CAPACITY", "ERROR", "NOCREATE", "ITEMS", "SIZE", "FILTERS", "BUCKETSIZE",
-               "MAXITERATIONS")), ())
-VALKEY_BLOOM_DIALECT = Dialect(
-    VALKEY_BLOOM, "valkeybloom",
-    frozenset(f"BF.{name}" for name in ("RESERVE", "ADD", "MADD", "INSERT", "EXISTS", "MEXISTS", "CARD", "INFO",
-                                        "LOAD")),
-    frozenset(("EXPANSION", "NONSCALING", "CAPACITY", "ERROR", "NOCREATE", "ITEMS", "SIZE", "FILTERS", "SEED",
-               "TIGHTENING", "VALIDATESCALETO", "MAXSCALEDCAPACITY")), ())
-DIALECTS = {REDISBLOOM: REDISBLOOM_DIALECT, VALKEY_BLOOM: VALKEY_BLOOM_DIALECT}
+def commands(text):
+    """One command a line, with its options."""
+    return {words[0]: frozenset(words[1:]) for words in map(str.split, text.strip().splitlines())}
+
+
+BITSIEVE = Dialect("Bitsieve", "redisbloom", None, tuple(type_names(by_reserve=True)))
+OF_REDISBLOOM = Dialect(REDISBLOOM, "redisbloom", commands("""
+    BF.RESERVE EXPANSION NONSCALING
+    BF.ADD
+    BF.MADD
+    BF.INSERT CAPACITY ERROR EXPANSION NOCREATE NONSCALING ITEMS
+    BF.EXISTS
+    BF.MEXISTS
+    BF.CARD
+    BF.INFO CAPACITY SIZE FILTERS ITEMS EXPANSION
+    BF.SCANDUMP
+    BF.LOADCHUNK
+    BF.DEBUG
+    CF.RESERVE BUCKETSIZE MAXITERATIONS EXPANSION
+    CF.ADD
+    CF.ADDNX
+    CF.INSERT CAPACITY NOCREATE ITEMS
+    CF.INSERTNX CAPACITY NOCREATE ITEMS
+    CF.EXISTS
+    CF.MEXISTS
+    CF.COUNT
+    CF.DEL
+    CF.COMPACT
+    CF.INFO
+    CF.SCANDUMP
+    CF.LOADCHUNK
+    CF.DEBUG"""))
+OF_VALKEY_BLOOM = Dialect(VALKEY_BLOOM, "valkeybloom", commands("""
+    BF.RESERVE EXPANSION NONSCALING
+    BF.ADD
+    BF.MADD
+    BF.INSERT CAPACITY ERROR EXPANSION NOCREATE NONSCALING SEED TIGHTENING VALIDATESCALETO ITEMS
+    BF.EXISTS
+    BF.MEXISTS
+    BF.CARD
+    BF.INFO CAPACITY SIZE FILTERS ITEMS ERROR EXPANSION TIGHTENING MAXSCALEDCAPACITY
+    BF.LOAD"""))
+DIALECTS = {REDISBLOOM: OF_REDISBLOOM, VALKEY_BLOOM: OF_VALKEY_BLOOM}
 
 
 def dialect_of(references):

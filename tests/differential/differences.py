@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 import valkey_excuses  # noqa: F401  # its functions are among FUNCTIONS
-from excuses import FUNCTIONS
+from excuses import FUNCTIONS, KEEP_CONTENT
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("compatibility.md", "sketches.md")
@@ -22,6 +22,7 @@ ROW = re.compile(r"^\| `([a-z0-9-]+)` \|", re.MULTILINE)
 class Excuse:
     id: str
     excuses: Callable
+    keeps_content: bool  # the keys of the command are the same afterwards
 
 
 def rows():
@@ -42,4 +43,4 @@ def known_differences():
     listed, functions = rows(), {name.replace("_", "-"): function for name, function in FUNCTIONS.items()}
     if problems := unmatched(listed, functions):
         raise SystemExit("\n".join(problems))
-    return [Excuse(name, functions[name]) for name in listed]
+    return [Excuse(name, functions[name], name in KEEP_CONTENT) for name in listed]

@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 from filter_types import TABLE, needed_options
 from harness import as_bytes
-from replies import elements, is_error, parsed
+from replies import elements, parsed
 from sketch_model import execute
 from test_module_sketch_model import CountMinCommands, TDigestCommands, TopKCommands
 from subjects import ITERATOR, OWN_ITERATORS
-from values import BLOOM_KEYS, CUCKOO_KEYS, DATA, EDGES, ITEMS, LOADS, ORDINARY, TIMED_KEYS, WRONG
+from values import BLOOM_KEYS, BLOOM_PAYLOADS, CUCKOO_KEYS, CUCKOO_PAYLOADS, DATA, EDGES, LOADS, ORDINARY, TIMED_KEYS, WRONG
 
 SKETCHES = {"CMS": CountMinCommands, "TOPK": TopKCommands, "TDIGEST": TDigestCommands}
-WEIGHTS = {"BF.ADD": 8, "BF.MADD": 10, "BF.INSERT": 8, "BF.RESERVE": 8, "BF.EXISTS": 8, "BF.MEXISTS": 10, "BF.INFO": 6,
+WEIGHTS = {"BF.ADD": 8, "BF.MADD": 10, "BF.INSERT": 8, "BF.RESERVE": 8, "BF.EXISTS": 8, "BF.MEXISTS": 10, "BF.INFO": 9,
            "CF.ADD": 8, "CF.ADDNX": 6, "CF.INSERT": 8, "CF.INSERTNX": 5, "CF.RESERVE": 4, "CF.EXISTS": 4,
            "CF.MEXISTS": 6, "CF.COUNT": 6, "CF.DEL": 10, "CF.INFO": 3,
            "BF.SCANDUMP": 0.3, "BF.FOLLOW": 0.5, "BF.FREEZE": 0.5}
+OPTION_SHARES = {"BF.INFO": 0.8}
 FAR = "4102444800000"  # a time of Unix in milliseconds that no test reaches
 TIMED_TYPES = [row["name"] for row in TABLE if row["needs"]]
 SPOILED, EDGE, PIPELINED, TRANSACTION, RESP3 = 0.06, 0.04, 0.5, 0.05, 0.3
@@ -30,11 +31,17 @@ class Step(NamedTuple):
 
 
 class FilterStream:
-    """Commands of the given syntax. `types`: of new filters, besides the default; empty for none."""
+    """Commands of the given syntax.
 
-    def __init__(self, seed, syntax, types=(), *, other_values=False, seeded=False):
-        self.random, self.syntax, self.types, self.seeded = random.Random(seed), syntax, types, seeded
-        self.other_values = other_values
+    types: of new filters, besides the default; empty for none
+    other_values: whether keys can hold strings
+    bitsieve_only: whether only Bitsieve's servers are compared, which have COPY and RESTORE of filters
+    seeded_default: whether servers make the same filter of the same command, without SEED
+    """
+
+    def __init__(self, seed, syntax, types=(), *, other_values=False, bitsieve_only=False, seeded_default=True):
+        self.random, self.syntax, self.types = random.Random(seed), syntax, types
+        self.other_values, self.bitsieve_only, self.seeded_default = other_values, bitsieve_only, seeded_default
         self.names = [name for name in syntax if not name.startswith("BF.LOAD") and name != "BF.RESTORE"]
         self.weights = [WEIGHTS.get(name, 1.5) for name in self.names]
         self.planned = collections.deque()  # commands of a dump and of its load
@@ -48,10 +55,17 @@ class FilterStream:
         if self.planned:
             return Step(version, (self.encoded(self.planned.popleft()),))
         count = self.random.randint(2, MOST_IN_BATCH) if self.random.random() < PIPELINED else 1
-        commands = [self.command() for _ in range(count)]
+        commands = [*self.first_commands(), *(self.command() for _ in range(count))]
         if self.random.random() < TRANSACTION:
             commands = [("MULTI",), *commands, (self.random.choice(("EXEC", "EXEC", "EXEC", "DISCARD")),)]
         return Step(version, tuple(map(self.encoded, commands)))
+
+    def first_commands(self):
+        """Where only BF.INSERT can state the seed, some filters for the other commands."""
+        if self.seeded_default:
+            return []
+        return [("BF.INSERT", key, "SEED", ORDINARY["seed"][-1], "CAPACITY", self.random.choice(ORDINARY["capacity"]),
+                 "ITEMS", "i0") for key in BLOOM_KEYS if self.random.random() < 0.7]
 
     @staticmethod
     def encoded(words):
@@ -65,7 +79,8 @@ class FilterStream:
             return self.dump_command()
         name = self.random.choices(self.names, self.weights)[0]
         key = self.key(name)
-        words = self.syntax[name].words(self.random, lambda argument: self.value(argument, key))
+        share = OPTION_SHARES.get(name, 0.25)
+        words = self.syntax[name].words(self.random, lambda argument: self.value(argument, key), share)
         words = self.completed(words, key)
         words = self.spoiled(words) if self.random.random() < SPOILED else words
         return [self.random.choice((words[0], words[0].lower())), *words[1:]]
@@ -94,10 +109,17 @@ class FilterStream:
         return self.random.choice([name for name in self.types if (name in TIMED_TYPES) == (key in TIMED_KEYS)])
 
     def completed(self, words, key):
-        """With TYPE and what it needs, if the command makes a filter and does not have them."""
-        if words[0] not in ("BF.RESERVE", "BF.INSERT") or not self.types:
+        """With TYPE and what it needs, or with SEED, if the command makes a filter and does not have them."""
+        if words[0] not in ("BF.RESERVE", "BF.INSERT"):
             return words
+        at = words.index("ITEMS") if "ITEMS" in words else len(words)
+        return words[:at] + self.options(words, key) + words[at:]
+
+    def options(self, words, key):
         options = []
+        if not self.types:
+            lacks = words[0] == "BF.INSERT" and not self.seeded_default and "SEED" not in words
+            return ["SEED", ORDINARY["seed"][-1]] if lacks else []
         if "TYPE" not in words and (key in TIMED_KEYS or self.random.random() < 0.6):
             options += ["TYPE", self.type_for(key)]
         name = (options or words)[(options or words).index("TYPE") + 1] if "TYPE" in (options or words) else None
@@ -105,8 +127,7 @@ class FilterStream:
             options += needed_options(name)
             if "SEED" not in words and name != "redisbloom":
                 options += ["SEED", self.random.choice(ORDINARY["seed"][:4])]
-        at = words.index("ITEMS") if "ITEMS" in words else len(words)
-        return words[:at] + options + words[at:]
+        return options
 
     def spoiled(self, words):
         """With a word that is wrong, missing or too many."""
@@ -119,8 +140,12 @@ class FilterStream:
         keys = self.random.choice((BLOOM_KEYS, CUCKOO_KEYS, TIMED_KEYS))
         key, other = self.random.choice(keys), self.random.choice(keys)
         commands = [("DEL", key), ("DEL", key, other), ("UNLINK", key), ("EXISTS", key, other), ("TYPE", key),
-                    ("TOUCH", key, other), ("RENAME", key, other), ("RENAMENX", key, other), ("COPY", key, other),
-                    ("COPY", key, other, "REPLACE"), ("PEXPIREAT", key, FAR), ("PEXPIRETIME", key), ("PERSIST", key)]
+                    ("TOUCH", key, other), ("RENAME", key, other), ("RENAMENX", key, other), ("PEXPIREAT", key, FAR),
+                    ("PEXPIRETIME", key), ("PERSIST", key)]
+        if self.bitsieve_only:
+            payload = self.random.choice(CUCKOO_PAYLOADS if key in CUCKOO_KEYS else BLOOM_PAYLOADS)
+            commands += [("COPY", key, other), ("COPY", key, other, "REPLACE"), ("RESTORE", key, 0, payload),
+                         ("RESTORE", key, 0, payload, "REPLACE")]
         if self.other_values:
             commands.append(("SET", key, "text"))
         return self.random.choice(commands)
@@ -197,10 +222,3 @@ class SketchStream:
 
     def observe(self, step, replies):
         """The model has all that it needs."""
-
-
-def is_refused(replies):
-    return any(map(is_error, replies))
-
-
-__all__ = ["FilterStream", "ITEMS", "SKETCHES", "SketchStream", "Step"]

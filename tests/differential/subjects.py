@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shlex
 import sys
 import urllib.parse
 
@@ -174,6 +173,3 @@ def quoted(word):
 
 def as_lines(commands):
     return [" ".join(map(quoted, words)) for words in commands]
-
-
-__all__ = ["Subject", "as_lines", "connect", "shlex", "start_module", "start_server"]

@@ -6,6 +6,9 @@ that need much memory are left out: how much there is differs between machines.
 
 import pathlib
 
+import valkey_filters
+from redisbloom_fixtures import FILES, dumps, expected
+
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 
 BLOOM_KEYS, CUCKOO_KEYS, TIMED_KEYS = ("b0", "b1", "b2", "b3", "b4"), ("c0", "c1", "c2"), ("t0", "t1")
@@ -58,3 +61,11 @@ EDGES = {
 # The bytes that valkey-bloom writes of filters, and beginnings of dumps.
 LOADS = tuple(path.read_bytes() for path in sorted((GOLDEN / "valkeybloom").glob("*.load")))
 DATA = (b"", b"x", b"x" * 38, b"\0" * 63, b"BSFD", b"\1", b"\2", *LOADS)
+
+# What DUMP gives of filters in RedisBloom and valkey-bloom, for RESTORE.
+MOST_PAYLOAD_BYTES = 20_000
+PAYLOADS = [(expected(file)[key]["type"], payload) for file in FILES for key, payload in dumps().items()
+            if key in expected(file) and len(payload) < MOST_PAYLOAD_BYTES]
+CUCKOO_PAYLOADS = [payload for kind, payload in PAYLOADS if kind == "MBbloomCF"]
+BLOOM_PAYLOADS = [payload for kind, payload in PAYLOADS if kind != "MBbloomCF"] + [
+    valkey_filters.dump(each["file"]) for each in valkey_filters.files("dump")]

@@ -1,0 +1,210 @@
+"""The comparison of servers under random commands (tests/differential): that servers are the same but for what docs list,
+that it would find another difference, and that each difference in docs is recognised and no more than that."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from engine import Engine, engine_binary, module_path
+from harness import HOST, PATIENCE, binary, encode, main
+
+DIFFERENTIAL = pathlib.Path(__file__).resolve().parents[1] / "differential"
+sys.path.insert(0, str(DIFFERENTIAL))
+
+from comparison import Case  # noqa: E402
+from dialects import DIALECTS  # noqa: E402
+from differences import known_differences, unmatched  # noqa: E402
+from differential_examples import EXAMPLES  # noqa: E402
+from fake_reference import FakeReference  # noqa: E402
+from grammar import Argument, Syntax  # noqa: E402
+from replies import elements, is_error  # noqa: E402
+from streams import FilterStream  # noqa: E402
+from subjects import REDISBLOOM, VALKEY_BLOOM  # noqa: E402
+
+COMMANDS = int(60_000 / PATIENCE)
+SECOND_ENGINE = os.environ.get("TEST_SECOND_ENGINE", "")
+
+
+class Run:
+    """A run of the program: its exit status, its output, and the figures of its last line."""
+
+    def __init__(self, *arguments, seed=1, commands=COMMANDS):
+        done = subprocess.run(
+            [sys.executable, DIFFERENTIAL / "run.py", "--seed", str(seed), "--commands", str(commands),
+             *map(str, arguments)], capture_output=True, text=True, timeout=250 * PATIENCE)
+        self.status, self.output = done.returncode, done.stdout + done.stderr
+        self.figures = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+        print(done.stdout.splitlines()[-1] if done.stdout else "", flush=True)
+
+
+def engines():
+    return [engine for engine in (engine_binary(), SECOND_ENGINE) if os.access(engine, os.X_OK)]
+
+
+def with_module(*engines_):
+    return ["--module", module_path(), *(word for engine in engines_ for word in ("--engine", engine))]
+
+
+class Comparison(unittest.TestCase):
+    def test_server_and_modules(self):
+        run = Run("--server", binary(), *with_module(*engines()))
+        self.assertEqual(run.status, 0, run.output)
+        self.assertEqual(run.figures["never_generated"], [])
+        self.assertGreaterEqual(run.figures["commands"], COMMANDS)
+        self.assertLess(run.figures["not_compared"], 0.05 * run.figures["commands"])
+
+    def test_sketches_too_in_engines(self):
+        if len(engines()) < 2:
+            self.skipTest("there is one engine only")
+        run = Run(*with_module(*engines()), commands=COMMANDS // 2)
+        self.assertEqual(run.status, 0, run.output)
+        self.assertEqual(run.figures["never_generated"], [])
+
+
+class References(unittest.TestCase):
+    """What stands in for another product is the module behind a server that answers some commands differently."""
+
+    def start(self, answer, default_type="redisbloom"):
+        engine = Engine(bf_default_type=default_type)
+        self.addCleanup(engine.clean_up)
+        engine.start()
+        fake = FakeReference(engine.port, answer)
+        self.addCleanup(fake.close)
+        return engine, f"redis://{HOST}:{fake.port}"
+
+    def test_a_planted_difference_is_found_and_reduced(self):
+        def answer(words, ask):
+            reply = ask(*words)
+            return b":9\r\n" if words[0].upper() == b"CF.COUNT" and reply == b":1\r\n" else reply
+        _, url = self.start(answer)
+        with tempfile.TemporaryDirectory() as folder:
+            run = Run("--server", binary(), "--reference", url, "--bundle", folder)
+            self.assertEqual(run.status, 1, run.output)
+            bundle, = pathlib.Path(folder).iterdir()
+            text = bundle.read_text(encoding="utf-8")
+        script = text.split("from empty servers on:\n")[1].split("\n\n")[0].splitlines()
+        self.assertLessEqual(len(script), 3, text)
+        self.assertRegex(script[-1], "(?i)^CF.COUNT c")
+        self.assertIn(": 9\n", text)
+
+    def test_a_lost_connection_is_a_difference(self):
+        def answer(words, ask):
+            if words[0].upper() == b"BF.EXISTS" and words[2:] == [b"i7"]:
+                raise EOFError
+            return ask(*words)
+        _, url = self.start(answer)
+        run = Run("--server", binary(), "--reference", url)
+        self.assertEqual(run.status, 1, run.output)
+        self.assertRegex(run.output, r"(?i)redis-cli, from empty servers on:\nBF.EXISTS \S+ i7(  # RESP3)?\n\n")
+
+    def test_as_redisbloom(self):
+        commands = [*DIALECTS[REDISBLOOM].commands, "SET"]
+
+        def answer(words, ask):
+            name = words[0].upper()
+            if name == b"COMMAND" and words[1:2] == [b"LIST"]:
+                return encode(*sorted(commands))
+            reply = re.sub(rb"; usage: [^\r]*", b"", ask(*words))
+            return b"+OK\r\n" if reply.startswith((b"-ERR unknown option", b"-Couldn't load chunk")) else reply
+        _, url = self.start(answer)
+        run = Run(*with_module(engine_binary()), "--reference", url, commands=COMMANDS // 3)
+        self.assertEqual(run.status, 0, run.output)
+        self.assertEqual(run.figures["dialect"], REDISBLOOM)
+        self.assertEqual(run.figures["never_generated"], [])
+        self.assertLessEqual({"unknown-option", "usage", "load-past-end"}, set(run.figures["differences_excused"]))
+
+    def test_as_valkey_bloom(self):
+        commands = [*DIALECTS[VALKEY_BLOOM].commands, "SET"]
+
+        def answer(words, ask):
+            if words[0].upper() == b"COMMAND" and words[1:2] == [b"LIST"]:
+                return encode(*sorted(commands))
+            reply = re.sub(rb"; usage: [^\r]*", b"", ask(*words))
+            if words[0].upper().startswith(b"BF.") and not is_error(reply):
+                reply = re.sub(rb"#([tf])\r\n", lambda found: b":%d\r\n" % (found[1] == b"t"), reply)
+            return reply.replace(b"-Invalid information value", b"-ERR invalid information value")
+        _, url = self.start(answer, default_type="valkeybloom")
+        run = Run("--server", binary(), "--reference", url, commands=COMMANDS // 3)
+        self.assertEqual(run.status, 0, run.output)
+        self.assertEqual(run.figures["dialect"], VALKEY_BLOOM)
+        self.assertEqual(run.figures["never_generated"], [])
+        self.assertLessEqual({"valkey-booleans", "usage"}, set(run.figures["differences_excused"]))
+
+    def test_a_reference_with_keys_is_left_as_it_is(self):
+        engine, url = self.start(lambda words, ask: ask(*words))
+        with engine.client() as client:
+            client.set("precious", "text")
+            run = Run("--server", binary(), "--reference", url)
+            self.assertNotEqual(run.status, 0)
+            self.assertIn("is not empty", run.output)
+            self.assertEqual(client.get("precious"), b"text")
+
+
+class FakeSubject:
+    """A server of this role in an example; `key_type` is what it says of the key."""
+
+    def __init__(self, role, key_type):
+        self.role, self.name, self.key_type = role, role, key_type
+        self.is_bitsieve = role in ("server", "module")
+
+    def ask(self, *_):
+        return self.key_type
+
+
+class Differences(unittest.TestCase):
+    def names_for(self, example):
+        command, replies, *more = example
+        options = more[0] if more else {}
+        words = tuple(command.split()) if isinstance(command, bytes) else command
+        subjects = tuple(FakeSubject(role, options.get("type", b"MBbloom--")) for role in replies)
+        case = Case(words, subjects, tuple(replies.values()), options.get("loading", False))
+        return [excuse.id for excuse in known_differences() if excuse.excuses(case)]
+
+    def test_each_is_recognised_and_little_else(self):
+        for name, (excused, refused) in EXAMPLES.items():
+            with self.subTest(name=name):
+                self.assertIn(name, self.names_for(excused))
+                self.assertEqual(self.names_for(refused), [])
+
+    def test_each_has_an_example(self):
+        self.assertEqual(set(EXAMPLES), {excuse.id for excuse in known_differences()})
+
+    def test_the_list_and_the_functions_must_agree(self):
+        self.assertEqual(unmatched(["one"], {"one": None}), [])
+        self.assertEqual(unmatched(["one", "two"], {"one": None}),
+                         ["docs list the difference two, which no function recognises"])
+        self.assertEqual(unmatched([], {"one": None}),
+                         ["a function recognises the difference one, which docs do not list"])
+        self.assertEqual(unmatched(["one", "one"], {"one": None}), ["docs list the difference one twice"])
+
+
+class Streams(unittest.TestCase):
+    def test_an_argument_without_values_is_an_error(self):
+        key = Argument("key", "key", "", frozenset(), ())
+        color = Argument("color", "string", "", frozenset(), ())
+        stream = FilterStream(1, {"BF.PAINT": Syntax("BF.PAINT", (key, color))})
+        with self.assertRaisesRegex(KeyError, "values.py has no values for the argument 'color'"):
+            for _ in range(100):
+                stream.next()
+
+    def test_a_seed_repeats_a_stream(self):
+        item = Argument("item", "string", "", frozenset(("multiple",)), ())
+        key = Argument("key", "key", "", frozenset(), ())
+        syntax = {"BF.MADD": Syntax("BF.MADD", (key, item)), "BF.DUMP": Syntax("BF.DUMP", (key,))}
+        one, same, other = (FilterStream(seed, syntax) for seed in ("1:2", "1:2", "1:3"))
+        steps = [one.next() for _ in range(100)]
+        self.assertEqual(steps, [same.next() for _ in range(100)])
+        self.assertNotEqual(steps, [other.next() for _ in range(100)])
+
+    def test_replies_are_taken_apart(self):
+        raw = b"*3\r\n:1\r\n%1\r\n+a\r\n$2\r\n\r\n\r\n*-1\r\n"
+        self.assertEqual(elements(raw), [b":1\r\n", b"%1\r\n+a\r\n$2\r\n\r\n\r\n", b"*-1\r\n"])
+
+
+if __name__ == "__main__":
+    main()
