@@ -67,6 +67,7 @@ class Comparison:
         for subject in self.subjects:
             subject.clear(self.loading)
         self.tainted, self.loading, self.queued = set(), set(), {2: None, 3: None}
+        self.was_busy = False  # since then
 
     # ---- one step
 
@@ -139,6 +140,7 @@ class Comparison:
         if unseeded:
             self.taint(words)
         busy = any(BUSY in reply for reply in replies)
+        self.was_busy = self.was_busy or busy
         if not self.tainted.isdisjoint(words) or unseeded or busy:
             self.uncompared += 1
             for subject in self.subjects if busy else ():

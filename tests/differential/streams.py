@@ -55,7 +55,9 @@ class FilterStream:
         if self.planned:
             return Step(version, (self.encoded(self.planned.popleft()),))
         count = self.random.randint(2, MOST_IN_BATCH) if self.random.random() < PIPELINED else 1
-        commands = [*self.first_commands(), *(self.command() for _ in range(count))]
+        commands = self.first_commands()
+        while len(commands) < count and (not commands or commands[-1][0].upper() != "BF.FREEZE"):
+            commands.append(self.command())  # none after BF.FREEZE, which takes its time
         if self.random.random() < TRANSACTION:
             commands = [("MULTI",), *commands, (self.random.choice(("EXEC", "EXEC", "EXEC", "DISCARD")),)]
         return Step(version, tuple(map(self.encoded, commands)))

@@ -38,18 +38,29 @@ class Node(Engine):
 
 
 class Cluster:
-    """Masters, and `replicas` of each. Options are those of every node."""
+    """Masters, and `replicas` of each. Options are those of every node, which is a Node or what `make_node` returns."""
 
-    def __init__(self, masters, replicas=1, **options):
-        self.nodes = [Node(**options) for _ in range(masters * (1 + replicas))]
+    def __init__(self, masters, replicas=1, make_node=Node, **options):
+        self.nodes = [make_node(**options) for _ in range(masters * (1 + replicas))]
         self.replicas = replicas
 
     def start(self):
         for node in self.nodes:
             node.start()
-        self.admin("create", *(f"127.0.0.1:{node.port}" for node in self.nodes), "--cluster-replicas", self.replicas)
+        self.admin("create", *(f"{node.host}:{node.port}" for node in self.nodes), "--cluster-replicas", self.replicas)
         wait_until(self.is_whole, SYNC_SECONDS, "the cluster is up")
         return self
+
+    def add_replica(self, node, master):
+        """A further node, which becomes a replica of this master."""
+        node.start()
+        self.nodes.append(node)
+        master.raw("CLUSTER", "MEET", node.host, node.port)
+        own = master.id()
+        with node.connect() as connection:
+            wait_until(lambda: connection.command("CLUSTER", "REPLICATE", own) == b"+OK\r\n", SYNC_SECONDS,
+                       "the node knows the master")
+        wait_until(self.is_whole, SYNC_SECONDS, "the cluster is up")
 
     def clean_up(self):
         for node in self.nodes:

@@ -16,7 +16,7 @@ import unittest
 
 import redis
 
-from harness import HOST, PATIENCE, REPLY_SECONDS, START_SECONDS, Server, main, wait_until
+from harness import PATIENCE, REPLY_SECONDS, START_SECONDS, Server, main, wait_until
 
 SYNC_SECONDS = 60 * PATIENCE
 
@@ -50,6 +50,7 @@ class Engine(Server):
     those of the module have the prefix bf_. `arguments` are those of loadmodule."""
 
     find_program = staticmethod(engine_binary)
+    launcher = ()  # a command that runs the engine in its own place
 
     def __init__(self, arguments="", **options):
         super().__init__()
@@ -67,7 +68,8 @@ class Engine(Server):
 
     def spawn(self):
         self.port = self.port or free_port()  # the same after a restart
-        lines = [f"port {self.port}", f"dir {self.directory}", f"loadmodule {module_path()} {self.arguments}"]
+        lines = [f"port {self.port}", f"bind {self.host}", f"dir {self.directory}",
+                 f"loadmodule {module_path()} {self.arguments}"]
         for name, value in self.options.items():
             prefix = "bf." if name.startswith("bf_") else ""
             lines.append(f"{prefix}{name.removeprefix('bf_').replace('_', '-')} {value}")
@@ -79,8 +81,8 @@ class Engine(Server):
             # Leaks of the engine itself are none of ours.
             environment.update(LD_PRELOAD=preload, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1")
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen([self.program, path], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env=environment)
+            self.process = subprocess.Popen([*self.launcher, self.program, path], stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, env=environment)
 
     def start(self):
         self.spawn()
@@ -88,12 +90,12 @@ class Engine(Server):
         return self
 
     def client(self, **options):
-        return redis.Redis(host=HOST, port=self.port, socket_timeout=REPLY_SECONDS, **options)
+        return redis.Redis(host=self.host, port=self.port, socket_timeout=REPLY_SECONDS, **options)
 
     def follow(self, master):
         """Becomes a replica, and waits until it is one."""
         with self.client() as client:
-            client.replicaof("127.0.0.1", master.port)
+            client.replicaof(master.host, master.port)
             wait_until(lambda: client.info("replication").get("master_link_status") == "up", SYNC_SECONDS,
                        "the replica is in sync")
 

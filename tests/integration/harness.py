@@ -95,6 +95,7 @@ class Server:
     """One server in a directory of its own, on a free port. Options are flags: io_threads=2 is --io-threads 2."""
 
     find_program = staticmethod(binary)
+    host = HOST
 
     def __init__(self, **options):
         self.options = {"save_interval": 0, **options}
@@ -193,14 +194,14 @@ class Server:
 
     def connect(self, version=2):
         """A raw connection; closed with the server at the latest."""
-        connection = Connection(self.port)
+        connection = Connection(self.port, self.host)
         self.connections.append(connection)
         if version == 3:
             connection.ask(encode("HELLO", 3))
         return connection
 
     def client(self, **options):
-        return redis.Redis(host=HOST, port=self.port, socket_timeout=REPLY_SECONDS, **options)
+        return redis.Redis(host=self.host, port=self.port, socket_timeout=REPLY_SECONDS, **options)
 
     def cli(self, *arguments, stdin="", seconds=60):
         """Runs redis-cli; its output without colours. The test fails if it does."""
@@ -240,8 +241,8 @@ class Connection:
 
     AGGREGATES = {b"*": 1, b"~": 1, b"%": 2}
 
-    def __init__(self, port, host=HOST):
-        self.socket = socket.create_connection((host, port), timeout=REPLY_SECONDS)
+    def __init__(self, port, host=HOST, timeout=REPLY_SECONDS):
+        self.socket = socket.create_connection((host, port), timeout=timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rb")
 
