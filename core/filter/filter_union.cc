@@ -32,11 +32,13 @@ Result<double> EstimateUnion(std::span<const Filter* const> filters) {
 
 Result<std::unique_ptr<Filter>> Unite(std::span<const Filter* const> filters, MemoryBudget& budget,
                                       const Clock& clock) {
-  return WithOperations(*filters[0], filters, [&](const UnionOperations& unite) { return unite.make(filters, budget, clock); });
+  return WithOperations(*filters[0], filters,
+                        [&](const UnionOperations& unite) { return unite.make(filters, budget, clock); });
 }
 
 Status UniteInto(Filter& destination, std::span<const Filter* const> sources) {
-  return WithOperations(destination, sources, [&](const UnionOperations& unite) { return unite.into(destination, sources); });
+  return WithOperations(destination, sources,
+                        [&](const UnionOperations& unite) { return unite.into(destination, sources); });
 }
 
 }  // namespace bitsieve::core

@@ -1,8 +1,8 @@
-"""The known differences, which docs/compatibility.md and docs/sketches.md list, and what recognises each.
+"""The known differences, which docs/compatibility.md and docs/sketches.md list, and what recognises each of them.
 
-The tables of these pages have an identifier in their first column for each difference that a stream of commands can show.
-For each there is a function here of the same name, which says whether a Case is exactly this difference. A row without
-a function, or a function without a row, is an error. What the difference is and why is on the page only.
+The tables of these pages have a name in their first column for each difference that replies to commands can show. For
+each there is a function of the same name, which says whether a Case is exactly this difference. A row without a
+function, or a function without a row, is an error. What the difference is and why is on the page only.
 """
 
 import pathlib
@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Callable
 
-import valkey_excuses  # noqa: F401  # its functions are among FUNCTIONS
-from excuses import FUNCTIONS, KEEP_CONTENT
+import excuses
+import valkey_excuses
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("compatibility.md", "sketches.md")
@@ -40,7 +40,8 @@ def unmatched(listed, recognised):
 
 
 def known_differences():
-    listed, functions = rows(), {name.replace("_", "-"): function for name, function in FUNCTIONS.items()}
+    listed = rows()
+    functions = {**excuses.FUNCTIONS, **valkey_excuses.FUNCTIONS}
     if problems := unmatched(listed, functions):
         raise SystemExit("\n".join(problems))
-    return [Excuse(name, functions[name], name in KEEP_CONTENT) for name in listed]
+    return [Excuse(name, functions[name], name in excuses.KEEP_CONTENT) for name in listed]

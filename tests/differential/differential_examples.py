@@ -50,7 +50,8 @@ EXAMPLES = {
     "bloom-on-cuckoo": ((b"BF.MEXISTS c a b", ours(b"*2\r\n:1\r\n:0\r\n", b"*2\r\n:0\r\n:0\r\n"), CUCKOO),
                         (b"BF.MEXISTS b a b", ours(b"*2\r\n:1\r\n:0\r\n", b"*2\r\n:0\r\n:0\r\n"))),
     "equal-buckets": ((b"CF.COUNT c a", ours(b":2\r\n", b":4\r\n")), (b"CF.COUNT c a", ours(b":2\r\n", b":3\r\n"))),
-    "load-begun": ((b"BF.EXISTS k a", {SERVER: NO, MODULE: YES}, LOADING), (b"BF.EXISTS k a", {SERVER: NO, MODULE: YES})),
+    "load-begun": ((b"BF.EXISTS k a", {SERVER: NO, MODULE: YES}, LOADING),
+                   (b"BF.EXISTS k a", {SERVER: NO, MODULE: YES})),
     "load-existing": ((b"BF.LOADCHUNK k 9 x", {SERVER: BAD_DATA, MODULE: OK}),
                       (b"BF.LOADCHUNK k 9 x", {SERVER: OK, MODULE: BAD_DATA})),
     "load-order": ((b"CF.LOADCHUNK k 9 x", {SERVER: REFUSED, MODULE: OK}, LOADING),
@@ -103,6 +104,6 @@ EXAMPLES = {
                                                    VALKEY_BLOOM))),
     "valkey-too-large": valkey(b"BF.RESERVE k .1 1000000000", "ERR operation exceeds bloom object memory limit",
                                "OOM the filter needs", OK),
-    "valkey-load": valkey(b"BF.LOAD k x", "ERR (0 < error rate range < 1)", "ERR error rate must be in the range (0, 1)",
-                          OK),
+    "valkey-load": valkey(b"BF.LOAD k x", "ERR (0 < error rate range < 1)",
+                          "ERR error rate must be in the range (0, 1)", OK),
 }

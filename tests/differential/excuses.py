@@ -18,7 +18,7 @@ OK = b"+OK\r\n"
 
 
 def excuse(function):
-    FUNCTIONS[function.__name__] = function
+    FUNCTIONS[function.__name__.replace("_", "-")] = function
     return function
 
 

@@ -1,4 +1,4 @@
-"""A server that passes commands on to another one, and answers some of them differently: for tests of the comparison."""
+"""A server that passes commands on to another one and answers some of them differently, for tests of the comparison."""
 
 import contextlib
 import socket

@@ -65,7 +65,8 @@ class Syntax:
         needed, options, items = [], [], []
         for argument in self.arguments:
             if argument.token == "ITEMS":
-                items = argument.words(random, values) if "optional" not in argument.flags or random.random() < 0.97 else []
+                is_left_out = "optional" in argument.flags and random.random() < 0.03
+                items = [] if is_left_out else argument.words(random, values)
             elif "optional" not in argument.flags:
                 needed += argument.words(random, values)
             elif random.random() < option_share:

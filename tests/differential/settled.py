@@ -7,8 +7,8 @@ from subjects import OWN_ITERATORS
 
 # Fields of BF.INFO that are measured by the clock.
 CLOCK_FIELDS = (b"NEXTEXPIRY", b"EPOCHEND", b"EPOCHITEMS", b"LASTUSE", b"OLDEST", b"PROGRESS")
-CLOCK_TITLES = re.compile(rb"\+(Next expiry in milliseconds|Epoch ends in milliseconds|Items per epoch|Last use|Oldest[^\r]*)"
-                          rb"\r\n(?::\d+\r\n|_\r\n|\$-1\r\n|\$\d+\r\n[^\r]*\r\n)")
+CLOCK_TITLES = re.compile(rb"\+(?:Next expiry in milliseconds|Epoch ends in milliseconds|Items per epoch|Last use|"
+                          rb"Oldest[^\r]*)\r\n(?::\d+\r\n|_\r\n|\$-1\r\n|\$\d+\r\n[^\r]*\r\n)")
 MILLISECONDS = re.compile(rb"-?\d+ ms from now")
 
 

@@ -10,7 +10,8 @@ from replies import elements, parsed
 from sketch_model import execute
 from test_module_sketch_model import CountMinCommands, TDigestCommands, TopKCommands
 from subjects import ITERATOR, OWN_ITERATORS
-from values import BLOOM_KEYS, BLOOM_PAYLOADS, CUCKOO_KEYS, CUCKOO_PAYLOADS, DATA, EDGES, LOADS, ORDINARY, TIMED_KEYS, WRONG
+from values import (BLOOM_KEYS, BLOOM_PAYLOADS, CUCKOO_KEYS, CUCKOO_PAYLOADS, DATA, EDGES, LOADS, ORDINARY, TIMED_KEYS,
+                    WRONG)
 
 SKETCHES = {"CMS": CountMinCommands, "TOPK": TopKCommands, "TDIGEST": TDigestCommands}
 WEIGHTS = {"BF.ADD": 8, "BF.MADD": 10, "BF.INSERT": 8, "BF.RESERVE": 8, "BF.EXISTS": 8, "BF.MEXISTS": 10, "BF.INFO": 9,

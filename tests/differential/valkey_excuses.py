@@ -2,9 +2,11 @@
 
 import re
 
-from excuses import OK, as_number, differs_from, excuse
+from excuses import FUNCTIONS, OK, as_number, differs_from, excuse
 from replies import elements, is_error, parsed
 from subjects import MODULE, SERVER, VALKEY_BLOOM
+
+__all__ = ["FUNCTIONS"]  # with those of this module
 
 MOST_CAPACITY = 1 << 50
 FOUND_OR_ADDED = ("BF.ADD", "BF.MADD", "BF.INSERT", "BF.EXISTS", "BF.MEXISTS")
@@ -52,7 +54,8 @@ def texts(name, theirs, ours):
     from_valkey_bloom(excuses)
 
 
-texts("valkey_error_rate", rb"-ERR \(0 < error rate range < 1\)", rb"-(ERR error rate must be in the range|Bad error rate)")
+texts("valkey_error_rate", rb"-ERR \(0 < error rate range < 1\)",
+      rb"-(ERR error rate must be in the range|Bad error rate)")
 texts("valkey_capacity_0", rb"-ERR \(capacity should be larger than 0\)",
       rb"-(ERR capacity must be in the range|Bad capacity)")
 texts("valkey_tightening", rb"-ERR \(0 < tightening ratio range < 1\)", rb"-ERR bad tightening ratio: ")

@@ -11,8 +11,11 @@ from redisbloom_fixtures import FILES, dumps, expected
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 
-BLOOM_KEYS, CUCKOO_KEYS, TIMED_KEYS = ("b0", "b1", "b2", "b3", "b4"), ("c0", "c1", "c2"), ("t0", "t1")
-ITEMS = ("", "a", "b", "item", b"\0", b"a\0b", b"\xff\r\n", "x" * 100, "\u00fc", *(f"i{number}" for number in range(60)))
+BLOOM_KEYS = ("b0", "b1", "b2", "b3", "b4")
+CUCKOO_KEYS = ("c0", "c1", "c2")
+TIMED_KEYS = ("t0", "t1")  # of types whose replies depend on the time
+ITEMS = ("", "a", "b", "item", b"\0", b"a\0b", b"\xff\r\n", "x" * 100, "\u00fc",
+         *(f"i{number}" for number in range(60)))
 WRONG = ("", "x", "-1", "0", "1", "+1", " 1", "1 ", "01", "1.5", "1e3", "nan", "inf", "0x10", b"1\0",
          "9223372036854775807", "9223372036854775808", "-9223372036854775808", "EXPANSION", "ITEMS", "nocreate",
          "CAPACITY", "NONSCALING", "none")

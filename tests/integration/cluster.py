@@ -27,7 +27,8 @@ class Node(Engine):
         return self.raw("CLUSTER", "MYID")
 
     def is_master(self):
-        return "master" in self.own_line()[2]
+        """False also while it loads what a master has sent, when it does not answer."""
+        return any({"myself", "master"} <= set(fields[2].split(",")) for fields in self.table())
 
     def own_line(self):
         return next(fields for fields in self.table() if "myself" in fields[2])

@@ -1,5 +1,5 @@
-"""The comparison of servers under random commands (tests/differential): that servers are the same but for what docs list,
-that it would find another difference, and that each difference in docs is recognised and no more than that."""
+"""The comparison of servers under random commands (tests/differential): servers differ only in what docs list, another
+difference would be found, and each listed difference is recognised, and no more than that."""
 
 import json
 import os

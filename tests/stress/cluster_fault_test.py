@@ -4,8 +4,8 @@
   cluster_fault_test.py [--rounds N] [--seed S]
 
 A cluster of three masters, of which the first has a replica, and in the second half of the rounds two. In each round
-clients add to filters of the first master, something happens to it, and the cluster is whole again. Then its master must
-have every item that WAIT acknowledged for all replicas, as docs/cluster.md promises. What else is lost is counted.
+clients add to filters of the first master, something happens to it, and the cluster is whole again. Then the filters
+must have every item that all replicas have acknowledged, as docs/cluster.md promises. What else is lost is counted.
 """
 
 import argparse

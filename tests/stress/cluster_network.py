@@ -1,7 +1,7 @@
 """Nodes of a cluster on hosts of their own: network namespaces on one bridge, any of which can be parted from others.
 
-The program needs a network of its own, as in_own_machine() of tests/integration/pages.py makes one. It is host 0 itself,
-where clients run.
+The program needs a network of its own, as in_own_machine() of tests/integration/pages.py makes one. It is itself host
+0, where clients run.
 """
 
 import itertools

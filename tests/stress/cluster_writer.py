@@ -19,7 +19,8 @@ FIRST_SLOTS = 5000  # slots of the first of three masters
 class Writer:
     def __init__(self, nodes, number, replicas):
         self.nodes, self.replicas = nodes, replicas
-        self.key = next(key for key in (f"filter:{number}:{each}" for each in range(1000)) if self.slot(key) < FIRST_SLOTS)
+        names = (f"filter:{number}:{each}" for each in range(1000))
+        self.key = next(key for key in names if self.slot(key) < FIRST_SLOTS)
         self.next_item = 0
         self.promised = []  # first items of batches that all replicas had
         self.connection = self.node = None
@@ -76,7 +77,9 @@ class Writer:
             return self.go_on_to_next()  # another is the master, or there is none at the moment
         acknowledged = 0
         try:
-            acknowledged = int(self.connection.command("WAIT", self.replicas, WAIT_MS)[1:])
+            reply = self.connection.command("WAIT", self.replicas, WAIT_MS)
+            if reply.startswith(b":"):  # else it has become a replica meanwhile
+                acknowledged = int(reply[1:])
         finally:
             self.record(first, acknowledged)
         return None

@@ -188,8 +188,8 @@ TEST_P(FilterUnionTest, SmallerFiltersOfEveryOtherTypeAreRefused) {
     const auto other = MakeFilter(Settled(params), budget_, SystemClock());
     if (!other) continue;  // a type that needs an option
     const Filter* both[] = {first.get(), other->get()};
-    const std::string why = "they differ in their type: " + std::string(FilterTypeName(GetParam())) + " and " +
-                            std::string(row->name);
+    const std::string why =
+        "they differ in their type: " + std::string(FilterTypeName(GetParam())) + " and " + std::string(row->name);
     EXPECT_EQ(Unite(both, budget_, SystemClock()).error().message, why);
     EXPECT_EQ(EstimateUnion(both).error().message, why);
     EXPECT_EQ(UniteInto(*first, std::span(both).subspan(1)).error().message, why);
