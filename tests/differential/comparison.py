@@ -6,48 +6,19 @@ such a command are deleted everywhere before the next step, and until then comma
 
 import collections
 import time
-from dataclasses import dataclass
 
-from replies import elements, is_error, shown
+from case import Case
+from harness import PATIENCE
+from replies import elements, is_error
 from settled import settled
-from subjects import as_lines
 
 KEY_BYTES = 2  # of the names of filters in values.py
-FREEZE_SECONDS = 20
+FREEZE_SECONDS = 20 * PATIENCE
 BUSY = b"in progress"  # as many loads or dumps as a server keeps: it depends on their age
+OK, QUEUED = b"+OK\r\n", b"+QUEUED\r\n"
 ENDED = b"-the connection ended\r\n"
 MAKERS = (b"BF.ADD", b"BF.MADD", b"BF.INSERT", b"BF.RESERVE")
 NAMES_OF_NO_KEY = (b"MULTI", b"EXEC", b"DISCARD")
-
-
-@dataclass(frozen=True)
-class Case:
-    """A command and two replies that differ. Each reply is `of` a role; that of Bitsieve is either role's."""
-    words: tuple
-    subjects: tuple
-    replies: tuple
-    loading: bool = False  # chunks have been loaded into its key, and not all servers have the filter yet
-
-    @property
-    def name(self):
-        return self.words[0].upper().decode("latin-1")
-
-    def of(self, role):
-        """The reply of the server with this role, None if there is none."""
-        return next((reply for subject, reply in zip(self.subjects, self.replies) if subject.role == role), None)
-
-    @property
-    def bitsieve(self):
-        return next((reply for subject, reply in zip(self.subjects, self.replies) if subject.is_bitsieve), None)
-
-    def type_of_key(self):
-        """What TYPE says of the first key, after the command."""
-        return self.subjects[0].ask("TYPE", self.words[1]) if len(self.words) > 1 else b"none"
-
-    def lines(self):
-        command = as_lines([self.words])[0]
-        return [command if len(command) < 1000 else command[:1000] + " …",
-                *(f"  {subject.name}: {shown(reply)}" for subject, reply in zip(self.subjects, self.replies))]
 
 
 class Comparison:
@@ -113,7 +84,7 @@ class Comparison:
     def compare(self, version, words, replies, missing):
         """The first difference in the replies to one command that nothing excuses."""
         queued = self.queued[version]
-        self.track_transaction(version, words[0].upper(), replies[0])
+        self.track_transaction(version, words[0].upper())
         if words[0].upper() == b"EXEC" and queued:
             arrays = [elements(reply) for reply in replies]
             if all(each is not None and len(each) == len(queued) for each in arrays):
@@ -123,47 +94,60 @@ class Comparison:
                 self.taint(each)
         return self.compare_one(words, replies, missing)
 
-    def track_transaction(self, version, name, reply):
+    def track_transaction(self, version, name):
         if name == b"MULTI":
             self.queued[version] = []
         elif name in (b"EXEC", b"DISCARD"):
             self.queued[version] = None
 
     def compare_one(self, words, replies, missing):
-        in_transaction = replies[0] == b"+QUEUED\r\n"
-        if in_transaction:
-            for version, queued in self.queued.items():
-                if queued is not None:
-                    queued.append(words)
-        unseeded = not in_transaction and not is_error(replies[0]) and self.makes_unseeded(words, missing)
-        self.track_missing(words, missing)
-        if unseeded:
-            self.taint(words)
-        busy = any(BUSY in reply for reply in replies)
-        self.was_busy = self.was_busy or busy
-        if not self.tainted.isdisjoint(words) or unseeded or busy:
+        if not self.is_comparable(words, replies, missing):
             self.uncompared += 1
-            for subject in self.subjects if busy else ():
-                subject.followed.pop(words[1], None)  # else some would have a newer position than others
             self.taint(words)
             return None
-        if words[0].upper().endswith(b".LOADCHUNK") and b"+OK\r\n" in replies:
-            self.loading.add(words[1])
-        elif not self.loading.isdisjoint(words):
-            self.taint(words)  # some have the filter already, and others do not
+        self.track_load(words, replies)
         first = settled(words, replies[0])
         for subject, reply in zip(self.subjects[1:], replies[1:]):
             if reply == replies[0] or settled(words, reply) == first:
                 continue
-            loading = not self.loading.isdisjoint(words)
-            case = Case(words, (self.subjects[0], subject), (replies[0], reply), loading)
-            excuse = next((excuse for excuse in self.excuses if excuse.excuses(case)), None)
-            if excuse is None:
+            case = Case(words, (self.subjects[0], subject), (replies[0], reply), not self.loading.isdisjoint(words))
+            if not self.is_excused(case):
                 return case
-            self.excused[excuse.id] += 1
-            if not excuse.keeps_content:
-                self.taint(words)
         return None
+
+    def is_comparable(self, words, replies, missing):
+        """Whether the servers had the same content, and have drawn no seeds of their own for it."""
+        if replies[0] == QUEUED:
+            self.queue(words)
+            unseeded = False
+        else:
+            unseeded = not is_error(replies[0]) and self.makes_unseeded(words, missing)
+            self.track_missing(words, missing)
+        busy = any(BUSY in reply for reply in replies)
+        self.was_busy = self.was_busy or busy
+        for subject in self.subjects if busy else ():
+            subject.followed.pop(words[1], None)  # else some would have a newer position than others
+        return self.tainted.isdisjoint(words) and not unseeded and not busy
+
+    def queue(self, words):
+        for queued in self.queued.values():
+            if queued is not None:
+                queued.append(words)
+
+    def track_load(self, words, replies):
+        if words[0].upper().endswith(b".LOADCHUNK") and OK in replies:
+            self.loading.add(words[1])
+        elif not self.loading.isdisjoint(words):
+            self.taint(words)  # some have the filter already, and others do not
+
+    def is_excused(self, case):
+        excuse = next((excuse for excuse in self.excuses if excuse.excuses(case)), None)
+        if excuse is None:
+            return False
+        self.excused[excuse.id] += 1
+        if not excuse.keeps_content:
+            self.taint(case.words)
+        return True
 
     def makes_unseeded(self, words, missing):
         """Whether the command has made a filter whose seed each server chose for itself, if it was not refused."""

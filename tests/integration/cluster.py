@@ -16,6 +16,7 @@ class Node(Engine):
         super().__init__(**{"cluster_enabled": "yes", "cluster_node_timeout": NEVER_FAILED_MS, **options})
 
     def state(self):
+        """CLUSTER INFO; empty while the node loads."""
         return dict(line.split(":", 1) for line in self.raw("CLUSTER", "INFO").splitlines())
 
     def raw(self, *command):
@@ -95,7 +96,7 @@ class Cluster:
 
     def sees_all(self, node):
         state = node.state()
-        if state["cluster_state"] != "ok" or int(state["cluster_known_nodes"]) < len(self.nodes):
+        if state.get("cluster_state") != "ok" or int(state["cluster_known_nodes"]) < len(self.nodes):
             return False
         with node.client() as client:
             info = client.info("replication")
