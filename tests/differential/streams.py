@@ -23,6 +23,7 @@ FAR = "4102444800000"  # a time of Unix in milliseconds that no test reaches
 TIMED_TYPES = [row["name"] for row in TABLE if row["needs"]]
 SPOILED, EDGE, PIPELINED, TRANSACTION, RESP3 = 0.06, 0.04, 0.5, 0.05, 0.3
 MOST_IN_BATCH = 40
+MOST_PLANNED = 20  # commands, with which no further dump begins
 
 
 class Step(NamedTuple):
@@ -181,7 +182,7 @@ class FilterStream:
         return next((keys for keys in (CUCKOO_KEYS, TIMED_KEYS) if key in keys), BLOOM_KEYS)
 
     def observe_chunk(self, name, key, iterator, reply):
-        if iterator == b"0":
+        if iterator == b"0" and len(self.planned) < MOST_PLANNED:
             self.chunks[key] = []
         parts = elements(reply)
         if parts is None or len(parts) != 2 or key not in self.chunks:

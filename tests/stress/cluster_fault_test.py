@@ -18,8 +18,8 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
 from cluster import Cluster  # noqa: E402
-from cluster_faults import FAULTS, OF_TWO_REPLICAS  # noqa: E402
-from cluster_network import HostedNode, make_bridge  # noqa: E402
+from cluster_faults import FAULTS, OF_CLOCKS, OF_TWO_REPLICAS  # noqa: E402
+from cluster_network import CLOCK_LIBRARY, HostedNode, make_bridge  # noqa: E402
 from cluster_writer import Writer  # noqa: E402
 from engine import SYNC_SECONDS  # noqa: E402
 from harness import PATIENCE, wait_until  # noqa: E402
@@ -114,9 +114,10 @@ class Rounds:
 
 def faults_of(rounds):
     """For each round whether there are two replicas, and the fault: all in turn, those of two replicas first."""
+    of_one = [fault for fault in FAULTS if CLOCK_LIBRARY or fault not in OF_CLOCKS]
     for number in range(rounds):
         second_half = number - rounds // 2
-        faults = [*OF_TWO_REPLICAS, *FAULTS] if second_half >= 0 else FAULTS
+        faults = [*OF_TWO_REPLICAS, *of_one] if second_half >= 0 else of_one
         yield second_half >= 0, faults[(second_half if second_half >= 0 else number) % len(faults)]
 
 

@@ -91,7 +91,11 @@ def step_clock_of_replica(shard, random):
 
 
 def step_clock(node, random):
-    node.set_clock(random.choice(STEPS))
+    step = random.choice(STEPS)
+    node.set_clock(step)
+    ahead = node.seconds_ahead()
+    if abs(ahead - step) > 2 * PATIENCE:
+        raise AssertionError(f"the clock is {ahead} s ahead, not {step}")
     time.sleep(SHORT_SECONDS)
     node.set_clock(0)
 
@@ -110,7 +114,8 @@ def part_with_one_replica(shard, random):
     parted([master, one], hosts([other, *shard.voters]), until_another=[other])
 
 
-FAULTS = [kill_master, pause_master, part_master_from_nodes, part_master_from_replicas, step_clock_of_master,
+FAULTS = [kill_master, pause_master, part_master_from_nodes, step_clock_of_master, part_master_from_replicas,
           part_master_from_all, part_master_and_kill_it, pause_replica, part_master_from_clients,
           step_clock_of_replica, take_over]
 OF_TWO_REPLICAS = [part_with_one_replica]
+OF_CLOCKS = [step_clock_of_master, step_clock_of_replica]

@@ -10,10 +10,12 @@ import pathlib
 import signal
 import struct
 import subprocess
+import time
 
 from cluster import Node
 
 PORT = 6379
+CLOCK_LIBRARY = os.environ.get("TEST_SETTABLE_CLOCK", "")
 CLIENTS = 0  # their host
 
 
@@ -50,7 +52,7 @@ def join(hosts):
 
 
 class HostedNode(Node):
-    """A node on a host, with a clock that can be set if TEST_SETTABLE_CLOCK names the library for that."""
+    """A node on a host. Its clock can be set if TEST_SETTABLE_CLOCK names the library for that."""
 
     hosts = itertools.count(1)
 
@@ -68,15 +70,18 @@ class HostedNode(Node):
         on_host(self.number, "link", "set", "lo", "up")
         self.clock = pathlib.Path(self.home, "clock")
         self.set_clock(0)
-        library = os.environ.get("TEST_SETTABLE_CLOCK", "")
-        self.has_clock = bool(library)
-        if library:
-            self.variables = {"LD_PRELOAD": library, "TEST_CLOCK": str(self.clock)}
+        if CLOCK_LIBRARY:
+            self.variables = {"LD_PRELOAD": CLOCK_LIBRARY, "TEST_CLOCK": str(self.clock)}
 
     def set_clock(self, offset_seconds):
         """To the real time and this many seconds."""
         with open(self.clock, "r+b" if self.clock.exists() else "wb") as file:
             file.write(struct.pack("<q", offset_seconds))
+
+    def seconds_ahead(self):
+        """How far the node's clock is ahead of the real time."""
+        with self.client() as client:
+            return client.time()[0] - time.time()
 
     def pause(self):
         self.process.send_signal(signal.SIGSTOP)
