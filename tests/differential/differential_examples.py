@@ -56,6 +56,8 @@ EXAMPLES = {
                       (b"BF.LOADCHUNK k 9 x", {SERVER: OK, MODULE: BAD_DATA})),
     "load-order": ((b"CF.LOADCHUNK k 9 x", {SERVER: REFUSED, MODULE: OK}, LOADING),
                    (b"CF.LOADCHUNK k 9 x", {SERVER: OK, MODULE: ITEM_EXISTS}, LOADING)),
+    "load-across": ((b"CF.LOADCHUNK k 193 x", {SERVER: OK, MODULE: REFUSED}, LOADING),
+                    (b"CF.LOADCHUNK k 193 x", {SERVER: OK, MODULE: ITEM_EXISTS}, LOADING)),
     "load-past-end": ((b"CF.LOADCHUNK k 99 x", {REDISBLOOM: OK, MODULE: REFUSED}),
                       (b"CF.LOADCHUNK k 99 x", {REDISBLOOM: REFUSED, MODULE: OK})),
     "load-bad-header": ((b"BF.LOADCHUNK k 1 x", {REDISBLOOM: OK, MODULE: BAD_DATA}),

@@ -15,6 +15,7 @@ KEEP_CONTENT = {"usage", "doubles", "sizes", "changes-of-loaded", "equal-buckets
 OPTIONS = (b"EXPANSION", b"NONSCALING", b"BUCKETSIZE", b"MAXITERATIONS")
 ARITY = b"-ERR wrong number of arguments"
 OK = b"+OK\r\n"
+CHUNK_ERRORS = (b"-ERR invalid chunk - Too big for current filter\r\n", b"-Couldn't load chunk!\r\n")
 
 
 def excuse(function):
@@ -119,6 +120,12 @@ def load_existing(case):
 def load_order(case):
     server = case.of(SERVER)
     return is_load(case) and case.loading and server is not None and is_error(server)
+
+
+@excuse
+def load_across(case):
+    server, other = case.of(SERVER), case.of(REDISBLOOM) or case.of(MODULE)
+    return is_load(case) and case.loading and server == OK and other in CHUNK_ERRORS
 
 
 @from_redisbloom

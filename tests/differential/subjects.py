@@ -22,7 +22,7 @@ class Subject:
         self.name, self.address, self.credentials, self.process = name, address, credentials, process
         self.links = {}
         self.connect()
-        self.names = sorted(name.decode().upper() for name in self.ask("COMMAND", "LIST"))
+        self.names = sorted(row[0].decode().upper() for row in self.ask("COMMAND"))
         self.role = role or self.find_role()
         self.version = self.find_version()
         self.followed = {}  # iterator and position by key
