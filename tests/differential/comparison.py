@@ -10,7 +10,7 @@ import time
 from case import Case
 from harness import PATIENCE
 from replies import elements, is_error
-from settled import settled
+from settled import settled, without_clock
 
 KEY_BYTES = 2  # of the names of filters in values.py
 FREEZE_SECONDS = 20 * PATIENCE
@@ -110,7 +110,8 @@ class Comparison:
         for subject, reply in zip(self.subjects[1:], replies[1:]):
             if reply == replies[0] or settled(words, reply) == first:
                 continue
-            case = Case(words, (self.subjects[0], subject), (replies[0], reply), not self.loading.isdisjoint(words))
+            pair = tuple(without_clock(words, each) for each in (replies[0], reply))
+            case = Case(words, (self.subjects[0], subject), pair, not self.loading.isdisjoint(words))
             if not self.is_excused(case):
                 return case
         return None

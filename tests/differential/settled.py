@@ -7,8 +7,8 @@ from subjects import OWN_ITERATORS
 
 # Fields of BF.INFO that are measured by the clock.
 CLOCK_FIELDS = (b"NEXTEXPIRY", b"EPOCHEND", b"EPOCHITEMS", b"LASTUSE", b"OLDEST", b"PROGRESS")
-CLOCK_TITLES = re.compile(rb"\+(?:Next expiry in milliseconds|Epoch ends in milliseconds|Items per epoch|Last use|"
-                          rb"Oldest[^\r]*)\r\n(?::\d+\r\n|_\r\n|\$-1\r\n|\$\d+\r\n[^\r]*\r\n)")
+CLOCK_VALUES = re.compile(rb"(\+(?:Next expiry in milliseconds|Epoch ends in milliseconds|Items per epoch|Last use|"
+                          rb"Oldest[^\r]*)\r\n)(?::\d+|_|\$-1|\$\d+\r\n[^\r]*)\r\n")
 MILLISECONDS = re.compile(rb"-?\d+ ms from now")
 
 
@@ -30,8 +30,13 @@ def settled(words, reply):
     if name == b"BF.INFO":
         if len(words) == 3 and words[2].upper() in CLOCK_FIELDS:
             return len(elements(reply) or ())
-        return CLOCK_TITLES.sub(b"", reply)
+        return without_clock(words, reply)
     return reply
+
+
+def without_clock(words, reply):
+    """A reply of BF.INFO with zeros in place of what is measured by the clock; any other as it is."""
+    return CLOCK_VALUES.sub(rb"\1:0\r\n", reply) if words[0].upper() == b"BF.INFO" else reply
 
 
 def by_content(key, data):

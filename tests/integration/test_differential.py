@@ -23,6 +23,7 @@ from differential_examples import EXAMPLES  # noqa: E402
 from fake_reference import FakeReference  # noqa: E402
 from grammar import Argument, Syntax  # noqa: E402
 from replies import elements, is_error  # noqa: E402
+from settled import settled, without_clock  # noqa: E402
 from streams import FilterStream  # noqa: E402
 from subjects import REDISBLOOM, VALKEY_BLOOM  # noqa: E402
 
@@ -208,6 +209,12 @@ class Streams(unittest.TestCase):
         steps = [one.next() for _ in range(100)]
         self.assertEqual(steps, [same.next() for _ in range(100)])
         self.assertNotEqual(steps, [other.next() for _ in range(100)])
+
+    def test_what_the_clock_measures_does_not_count(self):
+        reply = b"%%2\r\n+Epoch ends in milliseconds\r\n:%d\r\n+Items per epoch\r\n$3\r\n%s\r\n"
+        words = (b"bf.info", b"t0", b"FULL")
+        self.assertEqual(settled(words, reply % (38424, b"0 6")), settled(words, reply % (38423, b"6 0")))
+        self.assertEqual(len(elements(without_clock(words, reply % (1, b"0 6")))), 4)
 
     def test_replies_are_taken_apart(self):
         raw = b"*3\r\n:1\r\n%1\r\n+a\r\n$2\r\n\r\n\r\n*-1\r\n"
