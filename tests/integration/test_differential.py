@@ -28,7 +28,7 @@ from streams import FilterStream  # noqa: E402
 from subjects import REDISBLOOM, VALKEY_BLOOM  # noqa: E402
 
 IS_SLOW = PATIENCE > 1  # with sanitizers, where there is no time for every option
-COMMANDS = 20_000 if IS_SLOW else 60_000
+COMMANDS = 20_000 if IS_SLOW else 40_000
 SECOND_ENGINE = os.environ.get("TEST_SECOND_ENGINE", "")
 
 
