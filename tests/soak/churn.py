@@ -22,7 +22,7 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 
 from churn_load import FLUSH_EVERY, Churn, Wrong  # noqa: E402
-from harness import Server, on_engine, wait_until  # noqa: E402
+from harness import Server, on_engine  # noqa: E402
 from trend import trends  # noqa: E402
 
 TYPICAL = {"commands": 200, "filters": 0.2, "connections": 0.5}  # per second
@@ -77,39 +77,37 @@ class Run:
         self.problems = []
 
     def settle(self, wanted):
-        """Deletes everything and waits until the figures are as wanted. Returns the last sample."""
+        """Deletes everything and waits until the figures are as wanted. Returns the last sample and what exceeds."""
         self.churn.flush()
-        with contextlib.suppress(AssertionError):
-            wait_until(lambda: self.flushed() and self.too_much(wanted) == [], SETTLE_SECONDS, "it settles")
-        return self.gauge.read()
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while True:
+            self.let_go()
+            sample = self.gauge.read()
+            exceeded = [f"after FLUSHALL: {name} is {sample[name]} instead of at most {most}"
+                        for name, most in wanted.items() if sample.get(name, 0) > most]
+            if not exceeded or time.monotonic() > deadline:
+                return sample, exceeded
 
-    def flushed(self):
+    def let_go(self):
         """Lets the server drop what it keeps for speed, and its log."""
         self.churn.client.run(("MEMORY", "PURGE"))
         self.churn.client.send(("BGREWRITEAOF",) if on_engine() else ("BGSAVE",))
         self.churn.client.reply()  # an error if one is in progress
         time.sleep(0.5)
-        return True
-
-    def too_much(self, wanted):
-        sample = self.gauge.read()
-        return [f"{name} is {sample[name]} instead of at most {most}" for name, most in wanted.items()
-                if sample.get(name, 0) > most]
 
     def loop(self, seconds):
         deadline = time.monotonic() + seconds
         for _ in range(FLUSH_EVERY):  # once through everything
             self.churn.generation()
-        base = self.settle({"keys": 0})
+        base, _ = self.settle({"keys": 0})
         wanted = {name: base[name] + more for name, more in KEPT.items() if name in base}
         while time.monotonic() < deadline or len(self.samples) < FLUSH_EVERY:
             self.churn.generation()
             if self.churn.filters:  # not just after FLUSHALL
                 self.samples.append(self.gauge.read())
             self.server.check_alive()
-        end = self.settle(wanted)
-        self.problems += [f"after FLUSHALL: {text}" for text in self.too_much(wanted)]
-        return {"before": base, "after": end}
+        end, self.problems = self.settle(wanted)
+        return base, end
 
     def restart(self):
         """An orderly stop, and a start that finds everything."""
@@ -124,13 +122,14 @@ class Run:
         self.churn.done["lookups"] += kept.done["lookups"]
         self.server.stop()
 
-    def figures(self, seconds, ends):
-        rows = [trend.as_row() for trend in trends(self.samples)]
+    def figures(self, seconds, base, end):
+        rows = [{**trend.as_row(), "before": base[trend.name], "after": end[trend.name]}
+                for trend in trends(self.samples)]
         self.problems += [f"{row['figure']} grew from {row['early']:.0f} to {row['late']:.0f}" for row in rows
                           if row["grows"]]
         done = dict(self.churn.done)
         hours = min(done.get(name, 0) / rate for name, rate in TYPICAL.items()) / 3600
-        return {**done, "seconds": round(seconds, 1), "typical_hours": round(hours, 2), "trends": rows, **ends}
+        return {**done, "seconds": round(seconds, 1), "typical_hours": round(hours, 2), "trends": rows}
 
 
 def work(server, arguments):
@@ -138,7 +137,7 @@ def work(server, arguments):
     begin = time.monotonic()
     run = Run(server.start(), arguments.seed)
     try:
-        ends = run.loop(arguments.seconds)
+        base, end = run.loop(arguments.seconds)
         run.restart()
     except Exception:
         traceback.print_exc()
@@ -148,7 +147,7 @@ def work(server, arguments):
         if arguments.bundle:
             (arguments.bundle / "samples.json").write_text(json.dumps(run.samples), encoding="utf-8")
             (arguments.bundle / "server.log").write_text(server.log(), encoding="utf-8")
-    figures = run.figures(time.monotonic() - begin, ends)
+    figures = run.figures(time.monotonic() - begin, base, end)
     for problem in run.problems:
         print(f"FAILED: {problem}")
     print(json.dumps(figures))

@@ -26,29 +26,34 @@ def part_rows(record):
     return lines
 
 
-TOTALS = {"lookups that had to find their item, and did": ("lookups",), "kills and disk faults": ("rounds", "faults"),
-          "inputs of fuzzers": ("inputs",), "hours of typical load churned": ("typical_hours",)}
+# What is added up over all parts, by the names of their figures.
+TOTALS = {"lookups that had to find their item, and did": "lookups", "kills": "kills", "disk faults": "faults",
+          "simulated crashes": "crashes", "simulated hours": "simulated_seconds",
+          "commands compared with other servers": "commands compared", "inputs of fuzzers": "inputs",
+          "hours of fuzzing": "seconds of fuzzing", "hours of typical load churned": "typical_hours"}
+HOURS = ("simulated hours", "hours of fuzzing")  # which are counted in seconds
 
 
 def total_lines(record):
     """Over all parts. A lookup that fails ends its run as a failure, which is listed."""
     parts = record["parts"].values()
-    totals = {name: sum(part["figures"].get(figure, 0) for part in parts for figure in figures)
-              for name, figures in TOTALS.items()}
-    fuzzed = sum(part["figures"].get("seconds of fuzzing", 0) for part in parts) / 3600
-    totals |= {"hours of fuzzing": round(fuzzed, 2), "seeds": sum(part["runs"] for part in parts)}
+    totals = {name: sum(part["figures"].get(figure, 0) for part in parts) for name, figure in TOTALS.items()}
+    totals["seeds"] = sum(part["figures"].get("seeds", part["runs"]) for part in parts)
+    for name in HOURS:
+        totals[name] = round(totals[name] / 3600, 2)
     return [f"- {name}: {number(value)}" for name, value in totals.items() if value]
 
 
 def trend_rows(record):
-    lines = ["| part | seed | figure | second quarter | last quarter | at most |", "|---|---|---|---|---|---|"]
+    lines = ["| part | seed | figure | empty, before | second quarter | last quarter | at most | empty, after |",
+             "|---|---|---|---|---|---|---|---|"]
     for name, part in record["parts"].items():
         for run in part["trends"]:
             for row in run["rows"]:
                 unit = UNITS.get(row["figure"], 1)
-                early, late, most = (f"{row[each] / unit:,.1f} {UNIT_NAMES.get(unit, '')}".strip()
-                                     for each in ("early", "late", "most"))
-                lines.append(f"| {name} | {run['seed']} | {row['figure']} | {early} | {late} | {most} |")
+                cells = [f"{row[each] / unit:,.1f} {UNIT_NAMES.get(unit, '')}".strip()
+                         for each in ("before", "early", "late", "most", "after")]
+                lines.append(f"| {name} | {run['seed']} | {row['figure']} | {' | '.join(cells)} |")
     return lines if len(lines) > 2 else ["None."]
 
 

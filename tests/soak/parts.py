@@ -83,8 +83,17 @@ class Simulation(Part):
 
     def batch(self, seed, seconds):
         seconds = max(LEAST_SECONDS, int(seconds))
-        return self.make(seed, ["{root}/build/release/tests/simulation/simulation", "--seed", seed, "--seconds",
-                                seconds, "--bundle", "{folder}"], seconds + GRACE_SECONDS)
+        return self.make(seed, [relative(self.program), "--seed", seed, "--seconds", seconds, "--bundle", "{folder}"],
+                         seconds + GRACE_SECONDS)
+
+    def figures(self, batch, result):
+        found = last_json(result.output)
+        names = ("seeds", "simulated_seconds", "crashes", "stops", "commands", "lookups", "thread_switches")
+        return {name: found[name] for name in names if name in found}
+
+    def replay(self, batch, files):
+        scripts = sorted(path.name for path in files.glob("*.script"))
+        return (batch.command[0], "--script", "{folder}/" + scripts[0]) if scripts else batch.command
 
 
 class Differential(Part):
@@ -106,6 +115,11 @@ class Differential(Part):
             command += ["--reference", self.settings.reference]
         return self.make(seed, command, minutes * 60 + GRACE_SECONDS)
 
+    def figures(self, batch, result):
+        found = last_json(result.output)
+        return {"commands compared": found.get("commands", 0) - found.get("not_compared", 0),
+                "known differences": sum(found.get("differences_excused", {}).values())}
+
 
 class Crash(Part):
     """Rounds of a program of tests/stress, which prints a dictionary of what it counted."""
@@ -123,7 +137,7 @@ class Crash(Part):
                          TEST_FAILING_MEMORY="{root}/build/release/tests/stress/libfailing_memory.so")
 
     def figures(self, batch, result):
-        """Those of the line of all, or else the sum of those of each line."""
+        """Those of the line of all, or else the sum of those of each line. Rounds end by a kill, unless by a fault."""
         found = collections.Counter()
         lines = result.output.splitlines()
         lines = [line for line in lines if line.startswith("all: ")] or lines
@@ -133,6 +147,8 @@ class Crash(Part):
                               if not name.startswith("longest")})
             elif match := re.match(r"(\d+) rounds, (\d+) commands; (\d+) lookups", line):
                 found.update(dict(zip(("rounds", "commands", "lookups"), map(int, match.groups()))))
+        if "refused" not in found and "faults" not in found:
+            found["kills"] = found.pop("rounds", 0)
         return dict(found)
 
 

@@ -13,7 +13,7 @@ import page
 from parts import LEAST_SECONDS, all_parts
 from versions import versions
 
-ROUND_HOURS = 2  # in which each part has one turn
+ROUND_HOURS = 1  # in which each part has one turn
 MAX_FAILURES = 3  # of one turn, which ends then
 
 
