@@ -1,7 +1,7 @@
 #include "tests/simulation/child.h"
 
 #include <fcntl.h>
-#include <spdlog/sinks/null_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +11,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -46,6 +48,23 @@ std::string ReadAll(int descriptor) {
   return bytes;
 }
 
+// Prints the log, or does not: the run is the same, with the same locks.
+class LogSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit LogSink(bool prints) : prints_(prints) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (!prints_) return;
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    (void)!write(STDOUT_FILENO, line.data(), line.size());
+  }
+  void flush_() override {}
+
+  const bool prints_;
+};
+
 // Starts this program again: what a run finds in memory is then the same in each.
 [[noreturn]] void Start(const std::string& directory, bool logs, int report) {
   dup2(report, kReport);
@@ -63,9 +82,8 @@ void FailRun(const std::string& message) {
 void RunAsChild(const std::string& directory, bool logs) {
   alarm(kPatienceS);
   SimulateProcessorClock();
-  if (!logs) spdlog::set_default_logger(spdlog::create<spdlog::sinks::null_sink_mt>("nothing"));
-  spdlog::set_level(logs ? spdlog::level::debug : spdlog::level::off);
-  spdlog::flush_on(spdlog::level::debug);
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("", std::make_shared<LogSink>(logs)));
+  spdlog::set_level(spdlog::level::debug);
   std::ifstream file(ScriptIn(directory));
   std::ostringstream text;
   text << file.rdbuf();

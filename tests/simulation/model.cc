@@ -215,11 +215,16 @@ std::vector<State> WithRevivals(const State& state) {
 
 const std::vector<TypeTraits>& ModelledTypes() {
   static const std::vector<TypeTraits> types = {
-      {"blocked", false, false, true, "0.000000001 3"},       {"classic", false, false, true, "0.000000001 3"},
-      {"counting", true, true, true, "0.000000001 5"},        {"cuckoo", true, true, true, "0.00000001 100"},
-      {"fingerprint", false, false, true, "0.00000001 100"},  {"ribbon", false, false, true, "0.000000001 4"},
-      {"window", false, false, false, "0.000000001 1000"},    {"expiring", false, true, false, "0.00000001 100"},
-      {"redisbloom", false, false, true, "0.000000001 1000"}, {"valkeybloom", false, false, true, "0.000000001 1000"},
+      {"blocked", false, false, true, "0.000000001 3"},
+      {"classic", false, false, true, "0.000000001 3"},
+      {"counting", true, true, true, "0.000000001 5"},
+      {"cuckoo", true, true, true, "0.00000001 100 BUCKETSIZE 8"},
+      {"fingerprint", false, false, true, "0.00000001 100"},
+      {"ribbon", false, false, true, "0.000000001 4"},
+      {"window", false, false, false, "0.000000001 1000"},
+      {"expiring", false, true, false, "0.00000001 100"},
+      {"redisbloom", false, false, true, "0.000000001 1000"},
+      {"valkeybloom", false, false, true, "0.000000001 1000"},
   };
   return types;
 }

@@ -134,6 +134,7 @@ class SimulatedDisk final : public server::Disk {
     }
     return nullptr;
   }
+  bool IsRefused(uint64_t step) const { return FaultOf(step, Fault::Kind::kRefuse) != nullptr; }
   // Returns a sync that is not done where the script has the disk lie.
   Act Honest(Act sync) {
     return [this, sync = std::move(sync)] {
@@ -150,11 +151,11 @@ class SimulatedDisk final : public server::Disk {
                     const Act& first = {}, const Act& rest = {}) {
     const uint64_t step = ++steps_;
     const int64_t time_ns = TimeOf(step, usual_ns);
-    spdlog::debug("disk: step {}: {} {}", step, what, path);
+    spdlog::debug("disk: step {}: {} {}{}", step, what, path, IsRefused(step) ? ", which is refused" : "");
     longest_ns_ = std::max(longest_ns_, time_ns);
     Take(time_ns / 2);
     if (step != crash_step_ || has_crashed()) {
-      const core::Status status = FaultOf(step, Fault::Kind::kRefuse) != nullptr ? Refusal(path, first) : act();
+      const core::Status status = IsRefused(step) ? Refusal(path, first) : act();
       Take(time_ns / 2);
       return status;
     }
@@ -191,6 +192,7 @@ class SimulatedDisk final : public server::Disk {
     } else {
       left_.emplace(content_.AfterPowerFailure([this](uint64_t limit) { return random_.Below(limit); }));
     }
+    for (const auto& [path, bytes] : left_->All()) spdlog::debug("disk: {} has {} bytes left", path, bytes.size());
     if (on_crash_) on_crash_();
   }
 

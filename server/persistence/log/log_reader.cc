@@ -52,11 +52,7 @@ class LogScanner {
                             std::string_view records);
   core::Status VisitOne(const LogSegmentReader& reader, uint64_t offset, uint64_t limit, std::string_view& rest);
   core::Status Stop(size_t index, LogSegmentReader& reader, Cut at);
-  // Whether the frame has records that are needed, after some that are missing. The first one that cannot be read has
-  // nothing missing before it.
-  bool IsAfterGap(const LogFrameHead& frame) const {
-    return position_ < from_ && frame.position > position_ && frame.position + frame.bytes > from_;
-  }
+  core::Result<std::optional<uint64_t>> FindNeeded(LogSegmentReader& reader, uint64_t offset);
   core::Status CountLost(size_t index, LogSegmentReader& reader, uint64_t offset, LogCut& cut, bool& damage);
   core::Status CountLostFiles(size_t index, LogCut& cut, bool& damage);
   uint64_t CountRecords(std::string_view records);
@@ -107,11 +103,36 @@ core::Status LogScanner::ReadFrames(size_t index, LogSegmentReader& reader) {
     core::Result<std::string_view> records =
         frame ? ReadFrame(reader, *frame) : core::Result<std::string_view>(tl::unexpected(frame.error()));
     if (!records && records.error().code != core::ErrorCode::kCorrupt) return tl::unexpected(records.error());
+    if (!records && position_ < from_) {
+      const auto needed = FindNeeded(reader, offset);
+      if (!needed) return tl::unexpected(needed.error());
+      if (*needed) {
+        offset = **needed;
+        continue;
+      }
+    }
     if (!records) return Stop(index, reader, {offset, offset, {}, false, records.error().message});
     if (core::Status status = VisitRecords(index, reader, *frame, *records); !status) return status;
     offset = frame->end_offset();
   }
   return {};
+}
+
+// Returns the offset of the frame in which `from` lies, and continues at its position; nothing if it cannot be read. No
+// frame below it is needed: a snapshot may be complete before the log is written.
+core::Result<std::optional<uint64_t>> LogScanner::FindNeeded(LogSegmentReader& reader, uint64_t offset) {
+  for (;;) {
+    const auto frame = reader.FindFrame(offset);
+    if (!frame) return tl::unexpected(frame.error());
+    if (!*frame || (*frame)->position > from_) return std::nullopt;
+    offset = (*frame)->offset + 1;
+    if ((*frame)->position < position_ || (*frame)->position + (*frame)->bytes <= from_) continue;
+    const core::Result<std::string_view> records = reader.ReadRecords(**frame);
+    if (!records && records.error().code != core::ErrorCode::kCorrupt) return tl::unexpected(records.error());
+    if (!records) continue;
+    position_ = (*frame)->position;
+    return (*frame)->offset;
+  }
 }
 
 core::Result<std::string_view> LogScanner::ReadFrame(LogSegmentReader& reader, const LogFrameHead& frame) {
@@ -174,7 +195,7 @@ core::Status LogScanner::CountLost(size_t index, LogSegmentReader& reader, uint6
     const auto frame = reader.FindFrame(offset);
     if (!frame) return tl::unexpected(frame.error());
     if (!*frame) return {};
-    damage |= (*frame)->durable > std::max(cut.position, from_) || IsAfterGap(**frame);
+    damage |= (*frame)->durable > std::max(cut.position, from_);
     const core::Result<std::string_view> records = reader.ReadRecords(**frame);
     if (!records && records.error().code != core::ErrorCode::kCorrupt) return tl::unexpected(records.error());
     const bool counts = (*frame)->position >= cut.position && (*frame)->position < LimitOf(index);

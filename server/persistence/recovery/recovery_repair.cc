@@ -25,7 +25,10 @@ core::Status Recoverer::Repair() {
   if (manifest_changed_) {
     if (core::Status status = CommitManifest(); !status) return status;
   }
-  if (!begins_log && !(manifest_.has_log && !damage_.log.empty())) return {};
+  // A segment that begins where the log was cut supersedes what lies beyond. Without it, a snapshot might be complete
+  // before anything is written there, and the next start would find frames of the past beyond the snapshot's position.
+  const bool was_cut = !damage_.log.empty() || recovery_.report.log.torn;
+  if (!begins_log && !(manifest_.has_log && was_cut)) return {};
   if (core::Status status = disk_.CreateDirectory(directory_.log_path()); !status) return status;
   const auto segment = LogSegmentWriter::Create(disk_, directory_.log_path(), recovery_.log_end);
   if (!segment) return tl::unexpected(segment.error());

@@ -253,29 +253,28 @@ TEST(LogReader, ALogMayEndBeforeTheSnapshotThatItContinues) {
   EXPECT_EQ(log.Read(300).records, Changes(9, 9));
 }
 
-// The torn frame is of a server that lost power. The next one began its log at the same position, and a snapshot of it
-// was complete before the log was written.
-TEST(LogReader, ATornFrameBelowTheSnapshotIsTornEvenIfItWouldHaveEndedAbove) {
+// A snapshot was complete before the log was written, and a power failure then lost a write and kept the one after it.
+TEST(LogReader, WhatLiesBelowAPositionNeedNotBeReadable) {
   TestLog log;
-  auto writer = log.Begin(0);
-  ASSERT_TRUE(Ok(writer.Append(Encoded(Change(1)) + Encoded(Change(2)) + Encoded(Change(3)), 0)));
-  std::string bytes = log.disk.Get(TestLog::PathOf(0));
-  bytes.resize(bytes.size() - 20);
-  log.disk.Put(TestLog::PathOf(0), bytes);
-  const ReadBack back = log.Read(2 * kChangeBytes);
-  EXPECT_EQ(back.scan.damage, std::nullopt);
-  EXPECT_TRUE(back.scan.torn.has_value());
-  EXPECT_EQ(back.scan.end, 2 * kChangeBytes);
-  EXPECT_THAT(back.records, IsEmpty());
+  MakeTwoSegments(log);
+  Flip(log, TestLog::PathOf(111), (kLogHeadBytes + 5) * 8);
+  for (const uint64_t from : {148, 185, 222}) {
+    const ReadBack back = log.Read(from);
+    EXPECT_EQ(back.scan.damage, std::nullopt) << from;
+    EXPECT_EQ(back.scan.torn.has_value(), from == 222) << from;
+    EXPECT_EQ(back.scan.end, 222u) << from;
+    EXPECT_EQ(back.records, Changes(1 + from / kChangeBytes, 6)) << from;
+  }
 }
 
 TEST(LogReader, DamageBelowAPositionIsDamageIfWhatFollowsCannotBeReached) {
   TestLog log;
   MakeTwoSegments(log);
+  const size_t frame_bytes = kLogFrameHeadBytes + kChangeBytes;
   Flip(log, TestLog::PathOf(111), (kLogHeadBytes + 5) * 8);
-  EXPECT_TRUE(log.Read(148).scan.damage.has_value());
-  EXPECT_TRUE(log.Read(220).scan.damage.has_value()) << "the last frame reaches beyond";
-  EXPECT_FALSE(log.Read(222).scan.damage.has_value());
+  Flip(log, TestLog::PathOf(111), (kLogHeadBytes + frame_bytes + 5) * 8);
+  EXPECT_TRUE(log.Read(148).scan.damage.has_value()) << "the last frame says that the one before it was durable";
+  EXPECT_FALSE(log.Read(185).scan.damage.has_value());
 }
 
 TEST(LogReader, WithoutItsFirstSegmentALogIsDamaged) {

@@ -353,6 +353,35 @@ TEST_F(LogRecoveryTest, ATornEndIsCutAndTold) {
   ExpectSame();
 }
 
+// A power failure lost a write and kept those after it. If the server then saved and was killed before it wrote to its
+// log, the next start found these beyond the snapshot, and was refused.
+TEST_F(LogRecoveryTest, WhatLiesBeyondATornEndIsFoundOnce) {
+  End();
+  Begin(FsyncPolicy::kNever);
+  const FilterPtr filter = Make("f");
+  AddItems(*filter, "i", 10);
+  server_->AwaitLog();
+  const size_t lost_at = disk_.Get(LogPath()).size();
+  AddItem(*filter, "lost");
+  server_->AwaitLog();
+  const size_t kept_from = disk_.Get(LogPath()).size();
+  for (int i = 0; i < 5; ++i) {
+    AddItem(*filter, "later" + std::to_string(i));
+    server_->AwaitLog();
+  }
+  End();
+  std::string bytes = disk_.Get(LogPath());
+  std::fill(bytes.begin() + static_cast<ptrdiff_t>(lost_at), bytes.begin() + static_cast<ptrdiff_t>(kept_from), '\0');
+  disk_.Put(LogPath(), bytes);
+  Begin();
+  ASSERT_TRUE(server_->report.log.torn.has_value());
+  const Contents found = server_->contents();
+  End();
+  Begin();
+  EXPECT_FALSE(server_->report.log.torn.has_value());
+  EXPECT_EQ(server_->contents(), found);
+}
+
 TEST_F(LogRecoveryTest, DamageBeforeTheEndRefusesTheStartUnlessItMayBeLost) {
   const FilterPtr filter = Make("f");
   for (int i = 0; i < 10; ++i) AddItem(*filter, std::to_string(i));
