@@ -162,7 +162,7 @@ void Storage::KeepRewrites() { recorder_->KeepAgain(); }
 std::string Storage::Trouble() const {
   if (!HasBegun()) return "";
   if (log_ == nullptr) return snapshotter_->Trouble();
-  return log_->InTrouble() ? log_->Status().trouble : TroubleOfRecorder();
+  return log_->InTrouble() || !recorder_->HasUnkept() ? log_->Trouble() : TroubleOfRecorder();
 }
 
 void Storage::Await(uint64_t position, std::function<void()> reached) {

@@ -127,9 +127,13 @@ LogWriterStatus LogWriter::Status() const {
   status.waiting_bytes = status.position - std::min(status.position, written);
   status.segment_bytes = written - std::min(written, removal_.first_kept());
   status.oldest_unwritten_ms = appended_.age().Ms();
-  const core::LockGuard lock(mutex_);
-  status.trouble = trouble_;
+  if (InTrouble()) status.trouble = Trouble();
   return status;
+}
+
+std::string LogWriter::Trouble() const {
+  const core::LockGuard lock(mutex_);
+  return trouble_;
 }
 
 core::Status LogWriter::Stop() {
@@ -227,12 +231,7 @@ core::Status LogWriter::SyncUpTo(uint64_t position) {
     if (sync_up_to_.compare_exchange_weak(before, position, std::memory_order_relaxed)) break;
   }
   while (synced_end() < position) {
-    // The text changes after the flag does, or before it; only with a text there is trouble to report.
-    if (InTrouble()) {
-      if (const std::string trouble = Status().trouble; !trouble.empty()) {
-        return core::Fail(core::ErrorCode::kIo, "the log cannot be written: " + trouble);
-      }
-    }
+    if (InTrouble()) return core::Fail(core::ErrorCode::kIo, "the log cannot be written: " + Trouble());
     RequestWrite();
     std::this_thread::sleep_for(kSyncGlance);
   }
@@ -256,24 +255,22 @@ void LogWriter::Fail(const core::Error& error) {
     appended_.age().RestoreTaken(std::chrono::duration_cast<milliseconds>(Clock::now() - segment_.oldest_unsynced()));
   }
   retry_at_ = Clock::now() + kRetryWritingAfter;
-  if (!in_trouble_.exchange(true, std::memory_order_relaxed)) {
-    spdlog::error("the log cannot be written, changes are refused until it can: {}", error.message);
+  {
+    const core::LockGuard lock(mutex_);
+    try {
+      trouble_ = error.message;
+    } catch (const std::bad_alloc&) {
+      trouble_ = core::kOutOfMemoryText;
+    }
   }
-  const core::LockGuard lock(mutex_);
-  try {
-    trouble_ = error.message;
-  } catch (const std::bad_alloc&) {
-    trouble_ = core::kOutOfMemoryText;
+  // After its reason, which a client that is refused is sent.
+  if (!in_trouble_.exchange(true, std::memory_order_release)) {
+    spdlog::error("the log cannot be written, changes are refused until it can: {}", error.message);
   }
 }
 
 void LogWriter::RecoverFromError() {
-  if (!InTrouble()) return;
-  {
-    const core::LockGuard lock(mutex_);
-    trouble_.clear();
-  }
-  in_trouble_.store(false, std::memory_order_relaxed);
+  if (!in_trouble_.exchange(false, std::memory_order_relaxed)) return;
   spdlog::info("the log can be written again, and nothing was lost");
 }
 

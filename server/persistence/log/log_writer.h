@@ -77,7 +77,10 @@ class LogWriter {
   void RemoveBefore(uint64_t position);
 
   void SetPolicy(FsyncPolicy policy);
-  bool InTrouble() const { return in_trouble_.load(std::memory_order_relaxed); }
+  bool InTrouble() const { return in_trouble_.load(std::memory_order_acquire); }
+  // Returns why the disk, or the memory, refused the last time: also when it does no more, for those who have just seen
+  // InTrouble().
+  std::string Trouble() const;
   LogWriterStatus Status() const;
   // Returns the duration of the longest sync since the last call.
   uint64_t TakeLongestSyncMs() { return segment_.TakeLongestSyncMs(); }
@@ -117,7 +120,7 @@ class LogWriter {
   void NotifyReached();
 
   std::atomic<FsyncPolicy> policy_;      // relaxed: seen late, one batch goes by the old one
-  std::atomic<bool> in_trouble_{false};  // relaxed: a change let through late is kept with the others
+  std::atomic<bool> in_trouble_{false};  // released after the text; a change let through late is kept with the others
   std::atomic<uint64_t> sync_up_to_{0};  // by SyncUpTo; relaxed: RequestWrite follows the change
 
   mutable core::Mutex mutex_;
@@ -126,7 +129,7 @@ class LogWriter {
   bool stopping_ BITSIEVE_GUARDED_BY(mutex_) = false;
   std::list<Waiter> waiters_ BITSIEVE_GUARDED_BY(mutex_);
   uint64_t remove_before_ BITSIEVE_GUARDED_BY(mutex_) = 0;
-  std::string trouble_ BITSIEVE_GUARDED_BY(mutex_);
+  std::string trouble_ BITSIEVE_GUARDED_BY(mutex_);  // the latest; it stays
 
   AppendedRecords appended_;
   PendingRecords pending_;
