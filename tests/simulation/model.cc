@@ -174,6 +174,13 @@ void Unite(std::vector<State>& states) {
   states.resize(last + 1);
 }
 
+// A copy of a filter that is yet to be built is not frozen. Returns false if the step copies no frozen filter.
+bool Thaw(State& state, const Step& step) {
+  if (step[0] != "COPY") return false;
+  FilterState& copy = state.filters[KeyNumber(step[2])];
+  return std::exchange(copy.frozen, false);
+}
+
 // The states in which each filter of the step whose time may be over is there, or is gone.
 std::vector<State> WithExpiry(const State& state, const Step& step, WallTimes times) {
   std::vector<State> all = {state};
@@ -263,6 +270,7 @@ Model::States Model::Follow(const States& before, const Step& step, const Reply*
         after.push_back(at_time);
       } else if (reply == nullptr || Matches(expected, *reply)) {
         after.push_back(changed);
+        if (Thaw(changed, step)) after.push_back(changed);
       }
     }
   }
