@@ -19,10 +19,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integratio
 
 from cluster import Cluster  # noqa: E402
 from cluster_faults import FAULTS, OF_CLOCKS, OF_TWO_REPLICAS  # noqa: E402
-from cluster_network import CLOCK_LIBRARY, HostedNode, make_bridge  # noqa: E402
+from cluster_network import CLOCK_LIBRARY, HostedNode, make_bridge, why_not  # noqa: E402
 from cluster_writer import Writer  # noqa: E402
 from engine import SYNC_SECONDS  # noqa: E402
-from harness import PATIENCE, wait_until  # noqa: E402
+from harness import PATIENCE, SKIPPED, wait_until  # noqa: E402
 from pages import in_own_machine  # noqa: E402
 
 WRITERS = 2
@@ -141,6 +141,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     given = parser.parse_args()
+    if reason := why_not():
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
     print(f"seed {given.seed}, {given.rounds} rounds", flush=True)
     run(given.rounds, given.seed)
 

@@ -27,6 +27,20 @@ def ip(*arguments):
     subprocess.run(["ip", *map(str, arguments)], check=True)
 
 
+def why_not():
+    """Why this machine lets no test have hosts of its own; empty if it does."""
+    for command in (["ip", "netns", "add", "probe"], ["ip", "link", "add", "probe", "type", "bridge"],
+                    ["ip", "link", "add", "probe0", "type", "veth", "peer", "name", "net", "netns", "probe"],
+                    ["ip", "-n", "probe", "route", "replace", "blackhole", "10.99.0.99/32"]):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            return str(error)
+        if done.returncode != 0:
+            return f"{' '.join(command)}: {done.stderr.strip()}"
+    return ""
+
+
 def make_bridge():
     ip("link", "add", "bridge", "type", "bridge")
     ip("addr", "add", f"{address(CLIENTS)}/24", "dev", "bridge")
