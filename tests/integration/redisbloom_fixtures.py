@@ -8,6 +8,7 @@ import re
 import socket
 import threading
 
+from fake_server import read_command
 from harness import REPLY_SECONDS, encode
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "redisbloom"
@@ -95,19 +96,12 @@ class Master:
             self.connection.settimeout(REPLY_SECONDS)
             lines = self.connection.makefile("rb")
             while True:
-                words = self.read_command(lines)
+                words = read_command(lines)
                 if not words:
                     return
                 self.answer(words)
         except OSError:
             pass  # closed
-
-    @staticmethod
-    def read_command(lines):
-        head = lines.readline()
-        if not head.startswith(b"*"):
-            return head.split()
-        return [lines.read(int(lines.readline()[1:]) + 2)[:-2] for _ in range(int(head[1:]))]
 
     def answer(self, words):
         name = words[0].upper()

@@ -12,6 +12,7 @@ import threading
 import time
 
 from filter_types import needed_options, type_names
+from fake_server import FakeServer
 from harness import ENVIRONMENT, HOST, PATIENCE, OwnServerTest, Server, main
 from migration import SECONDS, migrate, moved, url
 from module_filters import dump_chunks, load
@@ -22,22 +23,19 @@ TOO_SHORT = [1, 1, 5, 2, 100, 0.01, 7, 9.58, 64, 0, b"short", 1]  # a Bloom filt
 CHUNK = 16 << 20
 
 
-class CutConnection:
+class CutConnection(FakeServer):
     """In front of a server: ends each connection after the server has sent so many bytes."""
 
     def __init__(self, port, after):
         self.port_behind, self.after = port, after
-        self.listener = socket.create_server((HOST, 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__()
 
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection((HOST, self.port_behind))
-                for ends in ((client, server, 1 << 62), (server, client, self.after)):
-                    threading.Thread(target=self.copy, args=ends, daemon=True).start()
+    def serve(self, client):
+        with socket.create_connection((HOST, self.port_behind)) as server:
+            thread = threading.Thread(target=self.copy, args=(client, server, 1 << 62), daemon=True)
+            thread.start()
+            self.copy(server, client, self.after)
+            thread.join()
 
     @staticmethod
     def copy(source, target, left):
@@ -48,9 +46,6 @@ class CutConnection:
         for each in (source, target):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-
-    def close(self):
-        self.listener.close()
 
 
 class Verify(OwnServerTest):

@@ -12,10 +12,11 @@ import time
 import redis
 
 from engine import SYNC_SECONDS, EngineTest, main
+from fake_server import read_command
 from harness import wait_until
 from module_filters import is_frozen, make_filters
 from rdb_payload import fields, payload
-from redisbloom_fixtures import Master, check, dumps, expected
+from redisbloom_fixtures import check, dumps, expected
 
 SECONDS = float(os.environ.get("BITSIEVE_FUZZ_SECONDS", "3"))
 SEED = int(os.environ.get("BITSIEVE_FUZZ_SEED", "1"))
@@ -183,7 +184,7 @@ class PayloadsTest(EngineTest):
         found = set()
         for path in pathlib.Path(engine.directory, "appendonlydir").glob("*.incr.aof"):
             with open(path, "rb") as log:
-                while words := Master.read_command(log):
+                while words := read_command(log):
                     if words[0] == b"BF.MADE":
                         found.add(words[2])
         self.assertGreater(len(found), 20)

@@ -1,16 +1,14 @@
 """valkey-bloom's filters (tests/golden/valkeybloom), and checks that a server answers for them as valkey-bloom did."""
 
-import contextlib
 import functools
 import json
 import pathlib
-import socket
 import struct
-import threading
 
 import redis
 
-from harness import HOST, encode
+from fake_server import FakeServer, read_command
+from harness import encode
 from rdb_payload import crc64
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "valkeybloom"
@@ -68,29 +66,17 @@ def check(test, client, key, made):
     test.assertEqual("".join(map(str, answers)), made["absent_answers"])
 
 
-class ValkeyServer:
+class ValkeyServer(FakeServer):
     """Says what a Valkey with valkey-bloom and these filters says, to what `bitsieve migrate` asks."""
 
     def __init__(self, keys):
         self.keys = {key.encode(): made for key, made in keys.items()}
-        self.listener = socket.create_server((HOST, 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def close(self):
-        self.listener.close()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=[connection], daemon=True).start()
+        super().__init__()
 
     def serve(self, connection):
-        with contextlib.suppress(OSError), connection, connection.makefile("rb") as lines:
-            while head := lines.readline():
-                words = [lines.read(int(lines.readline()[1:]) + 2)[:-2] for _ in range(int(head[1:]))]
-                connection.sendall(self.reply(words[0].upper().decode(), words[1:]))
+        lines = connection.makefile("rb")
+        while words := read_command(lines):
+            connection.sendall(self.reply(words[0].upper().decode(), words[1:]))
 
     def reply(self, command, words):
         made = self.keys.get(words[0]) if words else None
