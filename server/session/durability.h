@@ -16,7 +16,7 @@ class Durability {
 
   // Whether the disk refuses what would be logged now: then no change may be made. One load.
   virtual bool InTrouble() const = 0;
-  // Why, for the client: file and the system's reason. Empty if all is well.
+  // Why, for a client that is refused: file and the system's reason. The latest one, if the disk no longer refuses.
   virtual std::string Trouble() const = 0;
 
   // Called after commands that may have changed something: the position that the log must have reached before their

@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "tests/support/request_streams.h"
+
 namespace bitsieve::simulation {
 namespace {
 
@@ -19,25 +21,6 @@ constexpr int64_t kLookAgainNs = 10'000'000;
 // A reply that takes longer never comes.
 constexpr int64_t kPatienceNs = int64_t{300} * 1'000'000'000;
 constexpr uint64_t kMaxPipeline = 16;
-
-std::string Encode(const Words& words) {
-  std::string bytes = "*" + std::to_string(words.size()) + "\r\n";
-  for (const std::string& word : words) bytes += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
-  return bytes;
-}
-
-// Returns the commands that are separated by "|".
-std::vector<Words> Separate(const Words& words) {
-  std::vector<Words> commands(1);
-  for (const std::string& word : words) {
-    if (word == "|") {
-      commands.emplace_back();
-    } else {
-      commands.back().push_back(word);
-    }
-  }
-  return commands;
-}
 
 std::string Join(const Words& words) {
   std::string text;
@@ -48,7 +31,7 @@ std::string Join(const Words& words) {
 // Returns the reply to each step of a command: of the command's commands with several items those to each of them.
 std::vector<Reply> RepliesToSteps(const Words& command, const std::vector<Reply>& received) {
   std::vector<Reply> replies;
-  const auto commands = Separate(command);
+  const auto commands = CommandsOf(command);
   const bool is_transaction = commands.size() > 1;
   for (size_t i = 0; i < commands.size(); ++i) {
     const std::string& verb = commands[i][0];
@@ -146,8 +129,8 @@ void Client::Send(const Words& command) {
     if (word.starts_with("@+")) word = std::to_string(sent.wall_ms + std::stoll(word.substr(2)));
   }
   std::string bytes;
-  for (const Words& one : Separate(sent.command)) {
-    bytes += Encode(one);
+  for (const Words& one : CommandsOf(sent.command)) {
+    bytes += test::Encode(one);
     ++sent.replies;
   }
   sent_.push_back(std::move(sent));

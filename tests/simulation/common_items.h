@@ -1,5 +1,5 @@
 // common_items.h: the items that all clients add to the filters that they share. Of many clients that add one, exactly
-// one is told that it was new; from then on every lookup finds it. Confined to threads of the simulation.
+// one gets the reply that it is new; from then on every lookup finds it. Confined to threads of the simulation.
 #pragma once
 
 #include <cstdint>

@@ -78,13 +78,7 @@ int RunSeeds(const Settings& settings) {
     const Script script = MakeScript(seed);
     const ChildOutcome outcome = RunInChild(script, settings.logs);
     ++seeds;
-    all.commands += outcome.figures.commands;
-    all.lookups += outcome.figures.lookups;
-    all.crashes += outcome.figures.crashes;
-    all.stops += outcome.figures.stops;
-    all.switches += outcome.figures.switches;
-    all.simulated_ms += outcome.figures.simulated_ms;
-    all.digest ^= outcome.figures.digest;
+    all += outcome.figures;
     if (outcome.ok) continue;
     failed.push_back(seed);
     std::filesystem::create_directories(settings.bundle);

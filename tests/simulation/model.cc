@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 namespace bitsieve::simulation {
@@ -37,6 +36,13 @@ size_t ItemNumber(const std::string& item) {
   const size_t digits = item.rfind('i') + 1;
   std::from_chars(item.data() + digits, item.data() + item.size(), number);
   return number;
+}
+
+FilterState Empty(size_t type) {
+  FilterState filter;
+  filter.exists = true;
+  filter.type = static_cast<uint8_t>(type);
+  return filter;
 }
 
 // Applies a step to a state, and returns what its reply must be.
@@ -83,18 +89,11 @@ class Transition {
 
   static std::string Reserve(FilterState& filter, const Step& step) {
     if (filter.exists) return kAnyError;
-    filter = {};
-    filter.exists = true;
-    const auto type = std::find(step.begin(), step.end(), "TYPE");
-    filter.type = static_cast<uint8_t>(TypeNumber(type[1]));
+    filter = Empty(TypeNumber(std::find(step.begin(), step.end(), "TYPE")[1]));
     return kOk;
   }
   std::string Add(FilterState& filter, const std::string& item) const {
-    if (!filter.exists) {
-      filter = {};
-      filter.exists = true;
-      filter.type = static_cast<uint8_t>(default_type_);
-    }
+    if (!filter.exists) filter = Empty(default_type_);
     if (filter.frozen) return kAnyError;
     uint8_t& copies = Copies(filter, item);
     const bool is_new = copies == 0;
@@ -243,12 +242,21 @@ size_t TypeNumber(const std::string& name) {
   return static_cast<size_t>(found - types.begin());
 }
 
+std::vector<Words> CommandsOf(const Words& words) {
+  std::vector<Words> commands(1);
+  for (const std::string& word : words) {
+    if (word == "|") {
+      commands.emplace_back();
+    } else {
+      commands.back().push_back(word);
+    }
+  }
+  return commands;
+}
+
 std::vector<Step> StepsOf(const Words& command) {
   std::vector<Step> steps;
-  for (auto word = command.begin(); word != command.end();) {
-    const auto end = std::find(word, command.end(), "|");
-    const Words one(word, end);
-    word = end == command.end() ? end : end + 1;
+  for (const Words& one : CommandsOf(command)) {
     if (one[0] == "MULTI" || one[0] == "EXEC") continue;
     if (one[0] != "BF.MADD" && one[0] != "BF.MEXISTS") {
       steps.push_back(one);
@@ -323,9 +331,7 @@ bool Model::MakeFilter(State& state, const Step& step) const {
   if (step.empty() || step[0] != "BF.ADD") return false;
   FilterState& filter = state.filters[KeyNumber(step[1])];
   if (filter.exists && !filter.expired) return false;
-  filter = {};
-  filter.exists = true;
-  filter.type = static_cast<uint8_t>(default_type_);
+  filter = Empty(default_type_);
   return true;
 }
 
@@ -346,11 +352,10 @@ void Model::BeginLife() {
 
 std::string Model::Describe() const {
   std::string text;
-  const States& known = states_;
-  for (size_t i = 0; i < known.size() && i < 4; ++i) {
-    text += "  state " + std::to_string(i + 1) + " of " + std::to_string(known.size()) + ":";
-    for (size_t key = 0; key < known[i].filters.size(); ++key) {
-      const FilterState& filter = known[i].filters[key];
+  for (size_t i = 0; i < states_.size() && i < 4; ++i) {
+    text += "  state " + std::to_string(i + 1) + " of " + std::to_string(states_.size()) + ":";
+    for (size_t key = 0; key < states_[i].filters.size(); ++key) {
+      const FilterState& filter = states_[i].filters[key];
       if (!filter.exists) continue;
       text += " [" + std::to_string(key) + " " + ModelledTypes()[filter.type].name + (filter.frozen ? " frozen" : "") +
               (filter.expired ? " expired" : "");

@@ -1,7 +1,7 @@
 // model.h: what one client knows about the filters that it uses: every state in which they may be, given the replies so
 // far. A reply that no state explains is a fault of the server.
 //
-// Idea        A client's commands take effect in their order, and nobody else changes its filters or its items. So one
+// Idea        A client's commands take effect in their order, and no other changes its filters or its items. So one
 //             state would do, were it not for what a client cannot know: whether a filter whose time is about to be
 //             over is gone already, whether a command without a reply was executed, and up to which of its commands the
 //             content survived a crash. Then all possibilities are kept, until replies rule them out.
@@ -28,6 +28,9 @@ inline constexpr size_t kSharedKeys = 2;
 inline constexpr size_t kItems = 12;
 
 using Words = std::vector<std::string>;
+
+// Returns the commands of a transaction, which are separated by "|"; of any other command that one.
+std::vector<Words> CommandsOf(const Words& words);
 
 // Types that the model knows, in the order of the numbers that states have for them.
 struct TypeTraits {
@@ -102,7 +105,7 @@ class Model {
   // Adds the states of which a crash may leave one, before `step` and within it.
   void Survive(const States& before, const Step& step, size_t survived, States& left) const;
 
-  // Makes the filter that the step would make before it adds to it. False if it makes none.
+  // Makes the filter that the step makes before it adds to it. False if it makes none.
   bool MakeFilter(State& state, const Step& step) const;
 
   const size_t default_type_;

@@ -89,17 +89,15 @@ class Run {
     if (life.ending.is_crash() && life.ending.step != 0) disk.CrashAt(life.ending.step, CrashKindOf(life.ending));
     life_began_ns_ = scheduler_.now_ns();
     auto server = std::make_unique<SimulatedServer>(disk, options_);
-    if (!Start(*server, disk)) {
+    if (Start(*server, disk)) {
+      const bool verified = Verify(disk);
+      if (verified) RunClients(life, disk);
+      End(life, disk, *server, verified);
+    } else {
       (void)server->Stop(false);
-      server.reset();
-      content_ = disk.has_crashed() ? disk.TakeLeft() : disk.TakeContent();
-      return;
     }
-    const bool verified = Verify(disk);
-    if (verified) RunClients(life, disk);
-    End(life, disk, *server, verified);
     server.reset();
-    content_ = disk.has_crashed() ? disk.TakeLeft() : disk.TakeContent();
+    content_ = disk.TakeLeft();
   }
 
   static CrashKind CrashKindOf(const Ending& ending) {

@@ -18,6 +18,17 @@ struct RunFigures {
   uint64_t switches = 0;  // of threads
   int64_t simulated_ms = 0;
   uint64_t digest = 0;  // of the order and the times of the threads' turns
+
+  RunFigures& operator+=(const RunFigures& other) {
+    commands += other.commands;
+    lookups += other.lookups;
+    crashes += other.crashes;
+    stops += other.stops;
+    switches += other.switches;
+    simulated_ms += other.simulated_ms;
+    digest ^= other.digest;
+    return *this;
+  }
 };
 
 // Does not return if it finds a fault: see FailRun. `directory` is for the socket.

@@ -47,10 +47,8 @@ class SimulatedDisk final : public server::Disk {
   CrashKind kind() const { return kind_; }
   // Called at the moment of the crash.
   void SetOnCrash(std::function<void()> on_crash) { on_crash_ = std::move(on_crash); }
-  // Returns the disk after the crash. Call it once, when no server uses this one any more.
-  server::MemoryDisk TakeLeft() { return std::move(*left_); }
-  // Returns the disk as it is, after an orderly stop.
-  server::MemoryDisk TakeContent() const { return content_.Copy(); }
+  // Returns the disk that is left: after a crash, or as it is. Call it once, when no server uses this one any more.
+  server::MemoryDisk TakeLeft() { return std::move(left_ ? *left_ : content_); }
 
   // Makes the given steps slow, or refuses them.
   void SetFaults(std::vector<Fault> faults) { faults_ = std::move(faults); }

@@ -63,7 +63,7 @@ def part_master_from_all(shard, _):
 
 
 def part_master_from_replicas(shard, _):
-    """All others see both, so nobody is replaced."""
+    """All others see both, so no master is replaced."""
     parted([shard.master()], hosts(shard.replicas()))
 
 
