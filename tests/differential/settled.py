@@ -8,7 +8,7 @@ from subjects import OWN_ITERATORS
 # Fields of BF.INFO that are measured by the clock.
 CLOCK_FIELDS = (b"NEXTEXPIRY", b"EPOCHEND", b"EPOCHITEMS", b"LASTUSE", b"OLDEST", b"PROGRESS")
 CLOCK_VALUES = re.compile(rb"(\+(?:Next expiry in milliseconds|Epoch ends in milliseconds|Items per epoch|Last use|"
-                          rb"Oldest[^\r]*)\r\n)(?::\d+|_|\$-1|\$\d+\r\n[^\r]*)\r\n")
+                          rb"Oldest[^\r]*)\r\n)(?:[:,][^\r]*|_|\$-1|\$\d+\r\n[^\r]*)\r\n")
 MILLISECONDS = re.compile(rb"-?\d+ ms from now")
 
 

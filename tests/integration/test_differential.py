@@ -215,6 +215,9 @@ class Streams(unittest.TestCase):
         words = (b"bf.info", b"t0", b"FULL")
         self.assertEqual(settled(words, reply % (38424, b"0 6")), settled(words, reply % (38423, b"6 0")))
         self.assertEqual(len(elements(without_clock(words, reply % (1, b"0 6")))), 4)
+        ages = (b":0", b":5", b",0.005", b",0.010999999999999999", b"_", b"$-1", b"$5\r\n0.005")
+        replies = {without_clock(words, b"%1\r\n+Oldest age\r\n" + age + b"\r\n") for age in ages}
+        self.assertEqual(replies, {b"%1\r\n+Oldest age\r\n:0\r\n"})
 
     def test_replies_are_taken_apart(self):
         raw = b"*3\r\n:1\r\n%1\r\n+a\r\n$2\r\n\r\n\r\n*-1\r\n"
