@@ -66,6 +66,10 @@ Error RefusalOf(const core::Filter& filter, core::AddOutcome outcome) {
   return {ErrorCode::kFull, ""};
 }
 
+[[gnu::noinline]] Result<bool> Refused(const core::Filter& filter, core::AddOutcome outcome) {
+  return tl::unexpected(RefusalOf(filter, outcome));
+}
+
 tl::unexpected<Error> Mapped() {
   return core::Fail(ErrorCode::kUnsupported,
                     "the filter is mapped from a file and cannot change; load the file instead");
@@ -80,19 +84,27 @@ tl::unexpected<Error> CannotExpire(const core::Filter& filter) {
   return Unable(filter, "expire items", [](const core::FilterTypeRow& row) { return row.can.expire; });
 }
 
+// Sets added[i] to whether outcome i is that of a new item. Returns the first refusal.
+Status ReadOutcomes(const core::Filter& filter, std::span<const core::AddOutcome> outcomes, uint8_t* added) {
+  bool is_any_refused = false;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    added[i] = outcomes[i] == core::AddOutcome::kAdded ? 1 : 0;
+    is_any_refused |= core::IsRefused(outcomes[i]);
+  }
+  if (!is_any_refused) [[likely]]
+    return {};
+  return tl::unexpected(RefusalOf(filter, *std::ranges::find_if(outcomes, core::IsRefused)));
+}
+
 Status AddTo(core::Filter& filter, std::span<const std::string_view> items, std::span<uint8_t> added,
              const core::ItemTime& time) {
   assert(items.size() == added.size());
   std::ranges::fill(added, uint8_t{0});
-  return ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
+  constexpr auto kPrefetch = &core::Filter::PrefetchToAdd;
+  return ForBatches(filter, kPrefetch, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
     std::array<core::AddOutcome, kBatch> outcomes;
     const size_t done = filter.Add(hashes, std::span(outcomes).first(hashes.size()), time);
-    Status status;
-    for (size_t i = 0; i < done; ++i) {
-      added[first + i] = outcomes[i] == core::AddOutcome::kAdded ? 1 : 0;
-      if (core::IsRefused(outcomes[i]) && status) status = tl::unexpected(RefusalOf(filter, outcomes[i]));
-    }
-    return status;
+    return ReadOutcomes(filter, std::span(outcomes).first(done), added.data() + first);
   });
 }
 
@@ -166,9 +178,14 @@ Result<Filter> Filter::Map(const std::string& path) {
 }
 
 Result<bool> Filter::Add(std::string_view item) {
-  uint8_t added = 0;
-  if (Status status = Add({&item, 1}, {&added, 1}); !status) return tl::unexpected(std::move(status).error());
-  return added != 0;
+  if (state_->changeable == nullptr) return Mapped();
+  core::Filter& filter = *state_->changeable;
+  core::KeyHash hash;
+  filter.HashInto(hash, item);
+  const core::AddOutcome outcome = filter.AddOne(hash);
+  if (core::IsRefused(outcome)) [[unlikely]]
+    return Refused(filter, outcome);
+  return outcome == core::AddOutcome::kAdded;
 }
 
 Status Filter::Add(std::span<const std::string_view> items, std::span<uint8_t> added) {
@@ -235,10 +252,11 @@ Status Filter::Remove(std::span<const std::string_view> items, std::span<uint8_t
   if (!filter.capabilities().remove) {
     return Unable(filter, "remove items", [](const core::FilterTypeRow& row) { return row.can.remove; });
   }
-  return ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
-    filter.Remove(hashes, removed.subspan(first, hashes.size()));
-    return {};
-  });
+  return ForBatches(filter, &core::Filter::Prefetch, items,
+                    [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
+                      filter.Remove(hashes, removed.subspan(first, hashes.size()));
+                      return {};
+                    });
 }
 
 Result<bool> Filter::RecordFalsePositive(std::string_view item) {

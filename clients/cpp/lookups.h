@@ -15,22 +15,24 @@ namespace bitsieve::clients {
 
 inline constexpr size_t kBatch = 64;  // items whose memory is loaded together
 
-// Calls use(first, hashes) for the items, a batch at a time, once their memory is being loaded.
+// Calls use(first, hashes) for the items, a batch at a time, once `prefetch` loads their memory.
 template <class Use>
-Status ForBatches(const core::Filter& filter, std::span<const std::string_view> items, const Use& use) {
+Status ForBatches(const core::Filter& filter, void (core::Filter::*prefetch)(std::span<const core::KeyHash>) const,
+                  std::span<const std::string_view> items, const Use& use) {
   std::array<core::KeyHash, kBatch> hashes;
   for (size_t first = 0; first < items.size(); first += kBatch) {
     const size_t count = std::min(kBatch, items.size() - first);
     const std::span<core::KeyHash> batch = std::span(hashes).first(count);
     filter.HashItems(items.subspan(first, count), batch);
-    filter.Prefetch(batch);
+    (filter.*prefetch)(batch);
     if (Status status = use(first, batch); !status) return status;
   }
   return {};
 }
 
 inline bool MayContain(const core::Filter& filter, std::string_view item) {
-  const core::KeyHash hash = filter.HashOf(item);
+  core::KeyHash hash;
+  filter.HashInto(hash, item);
   uint8_t present = 0;
   filter.MayContain({&hash, 1}, {&present, 1});
   return present != 0;
@@ -38,10 +40,11 @@ inline bool MayContain(const core::Filter& filter, std::string_view item) {
 
 inline void MayContain(const core::Filter& filter, std::span<const std::string_view> items,
                        std::span<uint8_t> present) {
-  (void)ForBatches(filter, items, [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
-    filter.MayContain(hashes, present.subspan(first, hashes.size()));
-    return {};
-  });
+  (void)ForBatches(filter, &core::Filter::Prefetch, items,
+                   [&](size_t first, std::span<const core::KeyHash> hashes) -> Status {
+                     filter.MayContain(hashes, present.subspan(first, hashes.size()));
+                     return {};
+                   });
 }
 
 // The filter is not mapped.

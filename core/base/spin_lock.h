@@ -6,6 +6,10 @@
 #include <chrono>
 #include <thread>
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
 #include "core/base/backoff.h"
 #include "core/base/mutex.h"
 
@@ -14,6 +18,7 @@ namespace bitsieve::core {
 class BITSIEVE_CAPABILITY("spin lock") SpinLock {
  public:
   void lock() BITSIEVE_ACQUIRE() {
+    if (IsOnlyThread()) return held_.store(true, std::memory_order_relaxed);
     if (held_.exchange(true, std::memory_order_acquire)) [[unlikely]]
       LockSlowly();
   }
@@ -34,6 +39,16 @@ class BITSIEVE_CAPABILITY("spin lock") SpinLock {
   }
 
  private:
+  // Returns whether the process surely has no other thread. Nobody else can then hold the lock, and the thread that
+  // starts another one does so without it. An exchange would wait until all memory that was written before has been
+  // loaded into the cache, for every item that is added.
+  static bool IsOnlyThread() {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded != 0;
+#else
+    return false;
+#endif
+  }
   void LockSlowly() BITSIEVE_ACQUIRE() {
     for (Backoff backoff; held_.load(std::memory_order_relaxed) || !try_lock();) {
       waiting_.store(true, std::memory_order_relaxed);

@@ -21,16 +21,12 @@ bool IsChange(AddOutcome outcome, bool repeats) {
          (repeats && outcome == AddOutcome::kPresent);
 }
 
+// At most a chunk, so that a byte has room for the count: bytes are counted many at a time.
 void CountChanges(std::span<const AddOutcome> outcomes, bool repeats) {
-  uint64_t changes = 0;
-  // Most calls are for one item, for which the count of many takes longer than all else here.
-  if (outcomes.size() == 1) {
-    changes = IsChange(outcomes[0], repeats) ? 1 : 0;
-  } else {
-    changes = static_cast<uint64_t>(std::ranges::count(outcomes, AddOutcome::kAdded) +
-                                    std::ranges::count(outcomes, AddOutcome::kRenewed));
-    if (repeats) changes += static_cast<uint64_t>(std::ranges::count(outcomes, AddOutcome::kPresent));
-  }
+  static_assert(kChunk <= UINT8_MAX);
+  uint8_t changes = 0;
+  for (const AddOutcome outcome : outcomes)
+    changes = static_cast<uint8_t>(changes + (IsChange(outcome, repeats) ? 1 : 0));
   if (changes != 0) ChangeMeter::Count(changes);
 }
 
@@ -57,6 +53,12 @@ Filter::~Filter() {
     FilterFold::Forget(*this);
   if (has_history_) [[unlikely]]
     ForgetHistoryOf(*this);
+}
+
+AddOutcome Filter::AddOneInGeneral(const KeyHash& hash) noexcept {
+  AddOutcome outcome;
+  Add({&hash, 1}, {&outcome, 1});
+  return outcome;
 }
 
 size_t Filter::Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time) noexcept {

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/change_meter.h"
 #include "core/base/intrusive_ptr.h"
 #include "core/base/memory_budget.h"
 #include "core/base/mutex.h"
@@ -30,6 +31,7 @@
 #include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
 #include "core/filter/item_expiry.h"
+#include "core/filter/quick_add.h"
 #include "core/filter/shared_params.h"
 #include "core/filter/use_counters.h"
 #include "core/hash/key_hash.h"
@@ -145,12 +147,15 @@ class Filter : public OwnerCount {
   // Returns the parameters that the filter was made from, as a copy: all but the seed is shared with other filters.
   FilterParams params() const;
   KeyHash HashOf(std::string_view item) const {
-    if (hash_ == HashKind::kXxh3) [[likely]]
-      return HashItem(item, seed());
-    if (hash_ != HashKind::kValkeyBloom) return HashItem(hash_, item, seed());
     KeyHash hash;
-    HashItems({&item, 1}, {&hash, 1});
+    HashInto(hash, item);
     return hash;
+  }
+  // Does the same into memory, without the copy that a compiler may make of the result (HashItemInto).
+  void HashInto(KeyHash& hash, std::string_view item) const {
+    if (hash_ == HashKind::kXxh3) [[likely]]
+      return HashItemInto(hash, item, seed());
+    HashItems({&item, 1}, {&hash, 1});
   }
 
   // Hashes each item, in order. The spans have equal lengths.
@@ -168,6 +173,11 @@ class Filter : public OwnerCount {
   // Does the same for a filter of any size, whose lines are not in the cache because many other ones were used since.
   void PrefetchCold(std::span<const KeyHash> hashes) const { PrefetchLines(hashes); }
 
+  // Does what Prefetch does for an addition that follows at once, except for lines that it loads early enough itself.
+  void PrefetchToAdd(std::span<const KeyHash> hashes) const {
+    if (beyond_cache_.load(std::memory_order_relaxed)) PrefetchLinesToAdd(hashes);
+  }
+
   // present[i] = 1 if hashes[i] is probably there, else 0. The spans have equal lengths.
   virtual void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const = 0;
 
@@ -178,6 +188,16 @@ class Filter : public OwnerCount {
   // In a filter whose items expire, they do so at `time`, and at the filter's own time to live at the latest; an item
   // that is present gets the later one of its time and this one, unless the filter does not renew.
   size_t Add(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time = {}) noexcept;
+
+  // Adds one item as Add does. Where nothing receives changes, this is the shortest way for a program that adds items
+  // one by one: a processor loads the memory of the next items while one waits for its own, but it looks ahead by only
+  // some hundred instructions and stores, which the general way takes for one item.
+  AddOutcome AddOne(const KeyHash& hash) noexcept {
+    const QuickAdd quick = AddOneQuickly(hash);
+    if (quick == QuickAdd::kDeclined) [[unlikely]]
+      return AddOneInGeneral(hash);
+    return quick == QuickAdd::kAdded ? AddOutcome::kAdded : AddOutcome::kPresent;
+  }
 
   // Lets those items that are there expire at `time`, unless they expire later anyway. touched[i] = 1 for those that
   // are there, else 0. The filter's items expire; the spans have equal lengths. Returns how many of the items it
@@ -287,6 +307,7 @@ class Filter : public OwnerCount {
   // Returns params(), except for the seed, which is 0.
   const FilterParams& shared_params() const { return shared_->params; }
   virtual void PrefetchLines(std::span<const KeyHash> hashes) const = 0;
+  virtual void PrefetchLinesToAdd(std::span<const KeyHash> hashes) const { PrefetchLines(hashes); }
   // Returns null if there is no place to count.
   virtual UseCounters* use_counters() = 0;
   // Returns a word in which a type whose hash has no seed may keep what it likes.
@@ -304,6 +325,10 @@ class Filter : public OwnerCount {
   // code in them that allocates turns a refusal into kOutOfMemory, and has then changed nothing.
   virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept
       BITSIEVE_REQUIRES(writers_) = 0;
+  // Adds one item if that takes neither growing nor keeping anything for an image. By default it declines.
+  virtual QuickAdd TryAddOne(const KeyHash& /*hash*/) noexcept BITSIEVE_REQUIRES(writers_) {
+    return QuickAdd::kDeclined;
+  }
   virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept
       BITSIEVE_REQUIRES(writers_);
   virtual void DoTouch(std::span<const KeyHash> hashes, std::span<uint8_t> touched) noexcept
@@ -366,6 +391,16 @@ class Filter : public OwnerCount {
 
   size_t AddHere(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, const ItemTime& time) noexcept
       BITSIEVE_REQUIRES(writers_);
+  QuickAdd AddOneQuickly(const KeyHash& hash) noexcept {
+    const LockGuard lock(writers_);
+    if (succeeded_ || passes_on_ || reports()) return QuickAdd::kDeclined;
+    const QuickAdd quick = TryAddOne(hash);
+    if (quick != QuickAdd::kAdded) return quick;
+    pristine_ = false;
+    ChangeMeter::Count(1);
+    return quick;
+  }
+  AddOutcome AddOneInGeneral(const KeyHash& hash) noexcept;
   void RecordHere(std::span<const KeyHash> hashes, std::span<RecordOutcome> outcomes) noexcept
       BITSIEVE_REQUIRES(writers_);
   // Adds what was new here to the filter that is being folded from this one.

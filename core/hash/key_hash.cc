@@ -17,6 +17,22 @@ KeyHash HashItem(std::string_view item, uint64_t seed) {
 
 namespace {
 
+// Flattened for the same reason as HashItems below.
+[[gnu::flatten, gnu::noinline]] void HashLongItemInto(KeyHash& hash, std::string_view item, uint64_t seed) {
+  hash = HashItem(item, seed);
+}
+
+}  // namespace
+
+// The code for short items needs fewer registers, which have to be saved first.
+[[gnu::flatten]] void HashItemInto(KeyHash& hash, std::string_view item, uint64_t seed) {
+  constexpr size_t kShort = 16;
+  if (item.size() > kShort) return HashLongItemInto(hash, item, seed);
+  hash = HashItem(item, seed);
+}
+
+namespace {
+
 // Calls use(hash), where hash(item) is the hash function of that kind under the seed.
 template <class Use>
 BITSIEVE_ALWAYS_INLINE decltype(auto) WithHash(HashKind kind, uint64_t seed, const Use& use) {

@@ -21,6 +21,9 @@ struct KeyHash {
 
 // XXH3-128 of the item under the filter's seed. Part of every persisted format: it never changes for a given kind.
 KeyHash HashItem(std::string_view item, uint64_t seed);
+// Does the same into memory. GCC 12 stores a result in two registers word by word, then copies both words at once; that
+// copy waits until all that was loaded before has arrived, so that items would be processed one after the other.
+void HashItemInto(KeyHash& hash, std::string_view item, uint64_t seed);
 // Hashes under any of the hash functions but kValkeyBloom; those without a seed ignore it.
 KeyHash HashItem(HashKind kind, std::string_view item, uint64_t seed);
 // Hashes each item, in order. The spans have equal lengths.

@@ -5,6 +5,7 @@
 
 #include "core/base/change_meter.h"
 #include "core/families/redisbloom/redisbloom_types.h"
+#include "core/filter/filter_dump.h"
 
 namespace bitsieve::test {
 namespace {
@@ -34,6 +35,25 @@ TEST_P(Promise, NoFalseNegativeInAChainFromAHundredToAMillionItems) {
   Add(*filter, KeySource::kStrings, 0, kItems);
   EXPECT_EQ(CountFound(*filter, KeySource::kStrings, 0, kItems), kItems);
   EXPECT_GT(filter->Info().sub_filters, HasNoSubFilters() ? 0U : 5U);
+}
+
+// Items new and repeated, in a filter that grows, while an image is open and while none is.
+TEST_P(Promise, AddingOneItemDoesWhatAddingABatchDoes) {
+  const auto one = Make(0.01, 500, 2, 6), batch = Make(0.01, 500, 2, 6);
+  std::unique_ptr<core::FilterImage> image;
+  const uint64_t total = core::ChangeMeter::Total();
+  for (uint64_t i = 0; i < 2'000; ++i) {
+    if (i % 700 == 100) image = one->Capture();
+    if (i % 700 == 400) image.reset();
+    const std::vector<core::KeyHash> hash = Hashes(*one, KeySource::kStrings, i % 3 == 2 ? i / 2 : i, 1);
+    std::vector<core::AddOutcome> outcome(1);
+    ASSERT_EQ(batch->Add(hash, outcome), 1U);
+    ASSERT_EQ(one->AddOne(hash[0]), outcome[0]) << i;
+  }
+  EXPECT_EQ(one->ItemCount(), batch->ItemCount());
+  EXPECT_EQ(one->ChangeCount(), batch->ChangeCount());
+  EXPECT_EQ((core::ChangeMeter::Total() - total) % 2, 0U) << "both counted as many changes";
+  EXPECT_EQ(core::DumpFilter(*one).value(), core::DumpFilter(*batch).value());
 }
 
 // The running counter moves by as much as the filter's own.

@@ -20,6 +20,7 @@
 #include <span>
 
 #include "core/base/always_inline.h"
+#include "core/families/bloom/add_progress.h"
 #include "core/hash/key_hash.h"
 
 namespace bitsieve::core {
@@ -48,20 +49,16 @@ struct BlockArray {
   const uint16_t* lane_sets;
 };
 
-struct BlockAddProgress {
-  size_t done;        // hashes dealt with
-  uint64_t added;     // of them, new
-  uint64_t bits_set;  // bits that were clear before
-};
-
 struct BlockKernel {
   const char* name;
   // present[i] = 1 where hashes[i] is there; other elements are left as they are.
   void (*may_contain)(const BlockArray& array, const KeyHash* hashes, size_t count, uint8_t* present);
   // Adds in order the hashes whose skip[i] is 0. added[i] = 1 if hashes[i] was new, else 0. Stops before the first new
   // item that `room` does not cover.
-  BlockAddProgress (*add)(const BlockArray& array, const KeyHash* hashes, size_t count, const uint8_t* skip,
-                          uint8_t* added, uint64_t room);
+  AddProgress (*add)(const BlockArray& array, const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added,
+                     uint64_t room);
+  // Adds one hash for which there is room, while no image is open. Returns the number of bits that were clear.
+  unsigned (*add_one)(const BlockArray& array, const KeyHash& hash);
 };
 
 // Every kernel that this build has and this processor can run, the best first; the last is the portable one.

@@ -54,6 +54,6 @@ struct Avx2Line {
 }  // namespace
 
 extern const BlockKernel kAvx2BlockKernel;
-const BlockKernel kAvx2BlockKernel{"avx2", &MayContain<Avx2Line>, &Add<Avx2Line>};
+const BlockKernel kAvx2BlockKernel{"avx2", &MayContain<Avx2Line>, &Add<Avx2Line>, &AddOne<Avx2Line>};
 
 }  // namespace bitsieve::core

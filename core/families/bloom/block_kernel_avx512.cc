@@ -45,6 +45,6 @@ struct Avx512Line {
 }  // namespace
 
 extern const BlockKernel kAvx512BlockKernel;
-const BlockKernel kAvx512BlockKernel{"avx512", &MayContain<Avx512Line>, &Add<Avx512Line>};
+const BlockKernel kAvx512BlockKernel{"avx512", &MayContain<Avx512Line>, &Add<Avx512Line>, &AddOne<Avx512Line>};
 
 }  // namespace bitsieve::core

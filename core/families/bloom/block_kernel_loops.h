@@ -83,24 +83,23 @@ void MayContainLoop(BlockArray array, const KeyHash* hashes, size_t count, uint8
 // Adds hashes where there is room for all and no image is open. An item is new if it set a bit; a skipped item is set
 // in a line that is already full, which leaves the array unchanged.
 template <class Place>
-BlockAddProgress AddAllLoop(BlockArray array, const KeyHash* hashes, size_t count, const uint8_t* skip,
-                            uint8_t* added) {
+AddProgress AddAllLoop(BlockArray array, const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added) {
   alignas(kLineBytes) std::byte full[kLineBytes];
   std::memset(full, 0xFF, sizeof full);
-  BlockAddProgress progress{count, 0, 0};
+  size_t all_added = 0, all_bits_set = 0;  // in registers: in memory, `added` might point to them
   for (size_t i = 0; i < count; ++i) {
     const unsigned bits_set = Place(array, hashes[i]).SetUnseen(skip[i] != 0 ? full : nullptr);
     added[i] = static_cast<uint8_t>(bits_set != 0);
-    progress.added += added[i];
-    progress.bits_set += bits_set;
+    all_added += bits_set != 0;
+    all_bits_set += bits_set;
   }
-  return progress;
+  return {count, all_added, all_bits_set};
 }
 
 template <class Place>
-BlockAddProgress AddLoop(BlockArray array, const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added,
-                         uint64_t room) {
-  BlockAddProgress progress{0, 0, 0};
+AddProgress AddLoop(BlockArray array, const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added,
+                    uint64_t room) {
+  AddProgress progress{0, 0, 0};
   for (; progress.done < count; ++progress.done) {
     added[progress.done] = 0;
     if (skip[progress.done] != 0) continue;
@@ -115,8 +114,8 @@ BlockAddProgress AddLoop(BlockArray array, const KeyHash* hashes, size_t count, 
 }
 
 template <class Place>
-BlockAddProgress AddTo(const BlockArray& array, const KeyHash* hashes, size_t count, const uint8_t* skip,
-                       uint8_t* added, uint64_t room) {
+AddProgress AddTo(const BlockArray& array, const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added,
+                  uint64_t room) {
   if (room >= count && !array.memory->has_images()) return AddAllLoop<Place>(array, hashes, count, skip, added);
   return AddLoop<Place>(array, hashes, count, skip, added, room);
 }
@@ -128,10 +127,16 @@ void MayContain(const BlockArray& array, const KeyHash* hashes, size_t count, ui
 }
 
 template <class Line>
-BlockAddProgress Add(const BlockArray& array, const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added,
-                     uint64_t room) {
+AddProgress Add(const BlockArray& array, const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added,
+                uint64_t room) {
   if (array.lines_per_item == 1) return AddTo<OneLine<Line>>(array, hashes, count, skip, added, room);
   return AddTo<TwoLines<Line>>(array, hashes, count, skip, added, room);
+}
+
+template <class Line>
+unsigned AddOne(const BlockArray& array, const KeyHash& hash) {
+  if (array.lines_per_item == 1) return OneLine<Line>(array, hash).SetUnseen(nullptr);
+  return TwoLines<Line>(array, hash).SetUnseen(nullptr);
 }
 
 }  // namespace

@@ -52,6 +52,6 @@ struct NeonLine {
 }  // namespace
 
 extern const BlockKernel kNeonBlockKernel;
-const BlockKernel kNeonBlockKernel{"neon", &MayContain<NeonLine>, &Add<NeonLine>};
+const BlockKernel kNeonBlockKernel{"neon", &MayContain<NeonLine>, &Add<NeonLine>, &AddOne<NeonLine>};
 
 }  // namespace bitsieve::core

@@ -53,6 +53,7 @@ struct PortableLine {
 }  // namespace
 
 extern const BlockKernel kPortableBlockKernel;
-const BlockKernel kPortableBlockKernel{"portable", &MayContain<PortableLine>, &Add<PortableLine>};
+const BlockKernel kPortableBlockKernel{"portable", &MayContain<PortableLine>, &Add<PortableLine>,
+                                       &AddOne<PortableLine>};
 
 }  // namespace bitsieve::core

@@ -59,12 +59,6 @@ bool BlockedBloom::IsValidShape(const SubFilterShape& shape) {
          shape.bits % kLineBits == 0 && shape.bits / kLineBits >= shape.lines_per_item && shape.bits <= UINT64_MAX / 2;
 }
 
-AddProgress BlockedBloom::DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip,
-                                std::span<uint8_t> added, uint64_t room) {
-  const BlockAddProgress progress = kernel_.add(array_, hashes.data(), hashes.size(), skip.data(), added.data(), room);
-  return {progress.done, progress.added, progress.bits_set};
-}
-
 namespace {
 
 // The chance that a line covers a pattern of k lanes, any k of the 16 being equally likely: the mean of the products of

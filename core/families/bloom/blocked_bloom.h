@@ -43,13 +43,21 @@ class BlockedBloom final : public BitSubFilter {
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override {
     kernel_.may_contain(array_, hashes.data(), hashes.size(), present.data());
   }
+  QuickAdd TryAddOne(const KeyHash& hash) override {
+    if (items() >= capacity() || memory().has_images()) return QuickAdd::kDeclined;
+    const unsigned bits_set = kernel_.add_one(array_, hash);
+    if (bits_set == 0) return QuickAdd::kPresent;
+    CountChange(1, bits_set);
+    return QuickAdd::kAdded;
+  }
   std::optional<double> EstimatedRate() const override;
 
   const BlockArray& array() const { return array_; }
 
  protected:
-  AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                    uint64_t room) override;
+  AddProgress DoAdd(const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added, uint64_t room) override {
+    return kernel_.add(array_, hashes, count, skip, added, room);
+  }
 
  private:
   const BlockArray array_;

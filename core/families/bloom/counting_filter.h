@@ -39,6 +39,10 @@ class CountingFilter final : public ScalableFilter {
 
  private:
   const ChainType& chain_type() const override;
+  QuickAdd TryAddOne(const KeyHash& /*hash*/) noexcept override BITSIEVE_REQUIRES(writers()) {
+    return QuickAdd::kDeclined;
+  }
+  void PrefetchLinesToAdd(std::span<const KeyHash> hashes) const override { PrefetchLines(hashes); }
   size_t AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) override
       BITSIEVE_REQUIRES(writers());
   void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept override

@@ -14,7 +14,8 @@ namespace bitsieve::core {
 
 namespace {
 
-constexpr size_t kChunk = 64;  // hashes handled at a time, so that scratch space is small and on the stack
+// Hashes handled at a time, so that scratch space is small and on the stack. No more than these are added in one call.
+constexpr size_t kChunk = ChangeListener::kMaxHashes;
 
 }  // namespace
 
@@ -91,6 +92,11 @@ Status ScalableFilter::Append(std::unique_ptr<SubFilter> sub_filter) {
   return appended;
 }
 
+void ScalableFilter::PrefetchLinesToAdd(std::span<const KeyHash> hashes) const {
+  const SubFilter* const newest = chain_.newest();
+  if (newest != nullptr && newest->older() != nullptr) PrefetchLines(hashes);
+}
+
 void ScalableFilter::PrefetchLines(std::span<const KeyHash> hashes) const {
   for (const SubFilter* sub_filter = chain_.newest(); sub_filter != nullptr; sub_filter = sub_filter->older())
     sub_filter->Prefetch(hashes);
@@ -153,7 +159,13 @@ void AskOlder(const SubFilter& newest, std::span<const KeyHash> hashes, std::spa
 }  // namespace
 
 void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
-  std::fill(present.begin(), present.end(), uint8_t{0});
+  // A single byte without memset: that writes it as a part of a vector (glibc with AVX-512), and such a byte cannot be
+  // read before it has reached the cache.
+  if (present.size() == 1) {
+    present[0] = 0;
+  } else {
+    std::fill(present.begin(), present.end(), uint8_t{0});
+  }
   if (chain_.newest() == nullptr) {
     list_.MayContain(hashes, present, pins_);
     // The filter may have taken bits since the check above.
@@ -171,15 +183,11 @@ void ScalableFilter::MayContain(std::span<const KeyHash> hashes, std::span<uint8
 }
 
 size_t ScalableFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept {
+  assert(hashes.size() <= kChunk);
   AddOutcome refusal = AddOutcome::kAdded;  // once growing failed in this call, it is not tried for every item again
-  size_t done = 0;
-  while (done < hashes.size()) {
-    const size_t count = std::min(kChunk, hashes.size() - done);
-    const size_t chunk_done = AddChunk(hashes.subspan(done, count), outcomes.subspan(done, count), refusal);
-    done += chunk_done;
-    if (chunk_done < count || outcomes[done - 1] == AddOutcome::kFull) break;
-  }
-  if (false_positive_list() != nullptr) TakeOffAdded(hashes.first(done), outcomes.first(done));
+  const size_t done = AddChunk(hashes, outcomes, refusal);
+  if (false_positive_list() != nullptr) [[unlikely]]
+    TakeOffAdded(hashes.first(done), outcomes.first(done));
   return done;
 }
 
@@ -192,16 +200,22 @@ void ScalableFilter::TakeOffAdded(std::span<const KeyHash> hashes, std::span<Add
   }
 }
 
-bool ScalableFilter::AddToOnlySubFilter(std::span<const KeyHash, 1> hash, AddOutcome& outcome) {
+QuickAdd ScalableFilter::AddToOnlySubFilter(const KeyHash& hash) {
   SubFilter* const only = chain_.newest();
-  if (only == nullptr || only->older() != nullptr) return false;
-  constexpr uint8_t kInOlder = 0;
-  const std::span<uint8_t> added(reinterpret_cast<uint8_t*>(&outcome), 1);
-  return static_cast<BitSubFilter*>(only)->Add(hash, {&kInOlder, 1}, added).done == 1;  // of every type, as below
+  if (only == nullptr || only->older() != nullptr) return QuickAdd::kDeclined;
+  return static_cast<BitSubFilter*>(only)->TryAddOne(hash);  // of every type, as below
+}
+
+QuickAdd ScalableFilter::TryAddOne(const KeyHash& hash) noexcept {
+  return false_positive_list() == nullptr ? AddToOnlySubFilter(hash) : QuickAdd::kDeclined;
 }
 
 size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
-  if (hashes.size() == 1 && AddToOnlySubFilter(hashes.first<1>(), outcomes[0])) return 1;
+  if (hashes.size() == 1) {
+    const QuickAdd quick = AddToOnlySubFilter(hashes[0]);
+    outcomes[0] = quick == QuickAdd::kAdded ? AddOutcome::kAdded : AddOutcome::kPresent;
+    if (quick != QuickAdd::kDeclined) return 1;
+  }
   std::array<uint8_t, kChunk> older_in;
   const std::span<uint8_t> in_older(older_in.data(), hashes.size());
   size_t done = chain_.newest() == nullptr ? AddToList(hashes, outcomes, refusal) : 0;

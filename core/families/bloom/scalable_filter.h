@@ -155,6 +155,7 @@ class ScalableFilter : public Filter {
  protected:
   virtual const ChainType& chain_type() const = 0;
   void PrefetchLines(std::span<const KeyHash> hashes) const override;
+  void PrefetchLinesToAdd(std::span<const KeyHash> hashes) const override;
   UseCounters* use_counters() override { return chain_.use_counters(); }
   FalsePositiveSlot* false_positives() const override {
     SubFilter* const newest = chain_.newest();
@@ -177,6 +178,8 @@ class ScalableFilter : public Filter {
   const Chain<SubFilter>& chain() const { return chain_; }
   size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept override
       BITSIEVE_REQUIRES(writers());
+  // A type that overrides AddChunk overrides this function, too.
+  QuickAdd TryAddOne(const KeyHash& hash) noexcept override BITSIEVE_REQUIRES(writers());
   std::unique_ptr<FilterImage> DoCapture(const ImagePool& pool) const override BITSIEVE_REQUIRES(writers());
   // Adds up to a chunk of hashes; returns how many outcomes it wrote. `refusal` is why growing failed in this call, if
   // it did.
@@ -189,9 +192,9 @@ class ScalableFilter : public Filter {
  private:
   static Result<std::unique_ptr<ScalableFilter>> MakeWithout(const ChainType& type, const FilterParams& params,
                                                              MemoryBudget& budget);
-  // Adds one item without the scratch space of a chunk. Returns false, with nothing changed, if there are several
-  // sub-filters or none, or if the item is new and the only one is full.
-  bool AddToOnlySubFilter(std::span<const KeyHash, 1> hash, AddOutcome& outcome) BITSIEVE_REQUIRES(writers());
+  // Adds one item without the scratch space of a chunk. Declines if there are several sub-filters or none, or if the
+  // only one does.
+  QuickAdd AddToOnlySubFilter(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
   FilterInfo ListInfo() const;
   // Takes added hashes off the list of known false positives; one that changed nothing else counts as new.
   void TakeOffAdded(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept

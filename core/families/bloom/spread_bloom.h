@@ -2,8 +2,8 @@
 // the bits lie, which `Places` gives. A Places is made from a hash and the number of positions, and returns one
 // position after the other.
 //
-// Operations  MayContain looks at the k bits until one is clear. Add looks first, and sets the bits of an item that is
-//             new.
+// Operations  MayContain looks at the k bits until one is clear. Add sets them and counts those that were clear: an
+//             item is new if there are any. It looks first where there may be no room, or while an image is open.
 // Threads     as SubFilter.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/test_and_set_bit.h"
 #include "core/families/bloom/sub_filter.h"
 
 namespace bitsieve::core {
@@ -36,6 +37,14 @@ class SpreadBloom : public BitSubFilter {
     }
   }
 
+  QuickAdd TryAddOne(const KeyHash& hash) final {
+    if (items() >= capacity() || memory().has_images()) return QuickAdd::kDeclined;
+    const uint64_t bits_set = SetBits(hash);
+    if (bits_set == 0) return QuickAdd::kPresent;
+    CountChange(1, bits_set);
+    return QuickAdd::kAdded;
+  }
+
  protected:
   SpreadBloom(const SubFilterShape& shape, BitMemory memory, uint64_t positions)
       : BitSubFilter(shape, std::move(memory)), positions_(positions) {}
@@ -43,21 +52,18 @@ class SpreadBloom : public BitSubFilter {
   // Returns the number of positions that an item may set: the bits, or fewer.
   uint64_t positions() const { return positions_; }
 
-  AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
-                    uint64_t room) final {
+  AddProgress DoAdd(const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added, uint64_t room) final {
+    if (room >= count && !memory().has_images()) [[likely]]
+      return AddAll(hashes, count, skip, added);
     AddProgress progress{0, 0, 0};
-    for (; progress.done < hashes.size(); ++progress.done) {
+    for (; progress.done < count; ++progress.done) {
       const KeyHash& hash = hashes[progress.done];
       added[progress.done] = 0;
-      if (skip[progress.done] != 0) continue;
-      if (progress.added == room) {
-        if (!Contains(hash)) break;
-        continue;
-      }
-      const uint64_t bits_set = Add(hash);
-      progress.bits_set += bits_set;
-      added[progress.done] = bits_set != 0;
-      progress.added += bits_set != 0;
+      if (skip[progress.done] != 0 || Contains(hash)) continue;
+      if (progress.added == room) break;
+      progress.bits_set += AddMissing(hash);
+      added[progress.done] = 1;
+      ++progress.added;
     }
     return progress;
   }
@@ -75,36 +81,45 @@ class SpreadBloom : public BitSubFilter {
     return true;
   }
 
-  // Returns the number of bits newly set, 0 if the item was there. All of its lines are prefetched before the first is
-  // read: an addition needs them all, and would otherwise wait for memory once per line.
-  uint64_t Add(const KeyHash& hash) {
-    constexpr uint32_t kMaxKept = 32;
-    const uint32_t count = shape().hash_functions;
-    if (count > kMaxKept) [[unlikely]]
-      return Contains(hash) ? 0 : AddUnkept(hash);
-    std::array<uint64_t, kMaxKept> kept;
-    Places places(hash, positions_);
-    for (uint32_t i = 0; i < count; ++i) {
-      kept[i] = places.Next();
-      __builtin_prefetch(words() + kept[i] / 64, 1);
+  // Adds hashes where there is room for all and no image is open.
+  AddProgress AddAll(const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added) {
+    uint64_t all_added = 0, all_bits_set = 0;  // in registers: in memory, `added` might point to them
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t bits_set = skip[i] != 0 ? 0 : SetBits(hashes[i]);
+      added[i] = bits_set != 0;
+      all_added += bits_set != 0;
+      all_bits_set += bits_set;
     }
-    uint64_t bits_set = 0;
-    for (uint32_t i = 0; i < count; ++i) bits_set += SetBit(kept[i]);
-    return bits_set;
+    return {count, all_added, all_bits_set};
   }
-  uint64_t AddUnkept(const KeyHash& hash) {
+  // Returns the number of bits that were clear. No branch depends on what the bits are: for random items it would be
+  // mispredicted at every third bit, and the processor would not get to the lines of the next items while it waits for
+  // these.
+  uint64_t SetBits(const KeyHash& hash) {
+    uint64_t* const to = words();
+    Places places(hash, positions_);
+    uint64_t were_set = 0;
+    for (uint32_t i = shape().hash_functions; i != 0; --i) {
+      const uint64_t place = places.Next();
+      uint64_t word = __atomic_load_n(to + place / 64, __ATOMIC_RELAXED);
+      TestAndSetBit(word, place, were_set);
+      __atomic_store_n(to + place / 64, word, __ATOMIC_RELAXED);
+    }
+    return shape().hash_functions - were_set;
+  }
+  // A word whose bit is set already is not written, so that no image keeps a copy of it.
+  uint64_t AddMissing(const KeyHash& hash) {
     Places places(hash, positions_);
     uint64_t bits_set = 0;
-    for (uint32_t i = 0; i < shape().hash_functions; ++i) bits_set += SetBit(places.Next());
+    for (uint32_t i = 0; i < shape().hash_functions; ++i) {
+      const uint64_t place = places.Next();
+      const uint64_t before = __atomic_load_n(words() + place / 64, __ATOMIC_RELAXED);
+      if ((before >> (place % 64) & 1) != 0) continue;
+      memory().BeforeWrite(place / 64 * sizeof(uint64_t));
+      __atomic_store_n(words() + place / 64, before | uint64_t{1} << (place % 64), __ATOMIC_RELAXED);
+      ++bits_set;
+    }
     return bits_set;
-  }
-  // Returns 1 if the bit was clear. A bit that is already set is not written, nor is its line.
-  uint64_t SetBit(uint64_t place) {
-    const uint64_t before = __atomic_load_n(words() + place / 64, __ATOMIC_RELAXED);
-    if ((before >> (place % 64) & 1) != 0) return 0;
-    memory().BeforeWrite(place / 64 * sizeof(uint64_t));
-    __atomic_store_n(words() + place / 64, before | uint64_t{1} << (place % 64), __ATOMIC_RELAXED);
-    return 1;
   }
 
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }

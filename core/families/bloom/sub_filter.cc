@@ -2,13 +2,6 @@
 
 namespace bitsieve::core {
 
-AddProgress BitSubFilter::Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip,
-                              std::span<uint8_t> added) {
-  const AddProgress progress = DoAdd(hashes, skip, added, Room());
-  if (progress.added != 0) CountChange(progress.added, progress.bits_set);
-  return progress;
-}
-
 uint64_t BitSubFilter::UniteWith(const SubFilter& other, WordRange range) {
   const auto* const from = reinterpret_cast<const uint64_t*>(other.memory().data());
   return OrWords(range, [from](uint64_t i) { return __atomic_load_n(from + i, __ATOMIC_RELAXED); });
@@ -31,11 +24,6 @@ uint64_t BitSubFilter::OrWords(WordRange range, const WordAt& word_at) {
     __atomic_store_n(words + i, united, __ATOMIC_RELAXED);
   }
   return CountSetBits(std::as_bytes(changed)) - before;
-}
-
-void SubFilter::CountChange(uint64_t items, uint64_t bits_set) {
-  set_bits_.store(set_bits() + bits_set, std::memory_order_relaxed);
-  items_.store(this->items() + items, std::memory_order_release);
 }
 
 void SubFilter::Restore(uint64_t items, uint64_t set_bits) {

@@ -13,9 +13,11 @@
 #include <optional>
 #include <span>
 
+#include "core/families/bloom/add_progress.h"
 #include "core/filter/chain.h"
 #include "core/filter/false_positive_list.h"
 #include "core/filter/filter_params.h"
+#include "core/filter/quick_add.h"
 #include "core/hash/key_hash.h"
 #include "core/memory/bit_memory.h"
 #include "core/memory/count_bits.h"
@@ -62,12 +64,6 @@ struct SubFilterShape {
   bool operator==(const SubFilterShape&) const = default;
 };
 
-struct AddProgress {
-  size_t done;        // hashes dealt with
-  uint64_t added;     // of them, new
-  uint64_t bits_set;  // bits that were clear before
-};
-
 // Words of 64 bits of a sub-filter's memory: from the first to before the end.
 struct WordRange {
   uint64_t first;
@@ -101,7 +97,10 @@ class SubFilter : public ChainMember<SubFilter> {
   // are.
   uint64_t Room() const { return shape_.capacity - std::min(items(), shape_.capacity); }
   // Counts items and set bits that came by other means than Add; or that went, modulo 2^64.
-  void CountChange(uint64_t items, uint64_t bits_set);
+  void CountChange(uint64_t items, uint64_t bits_set) {
+    set_bits_.store(set_bits() + bits_set, std::memory_order_relaxed);
+    items_.store(this->items() + items, std::memory_order_release);
+  }
   // Returns the number of changes of content by uniting, which may add no item.
   uint64_t united() const { return united_.load(std::memory_order_acquire); }
   void CountUnited(uint64_t changes) { united_.store(united() + changes, std::memory_order_release); }
@@ -137,7 +136,14 @@ class BitSubFilter : public SubFilter {
  public:
   // Adds in order the hashes whose skip[i] is 0; added[i] = 1 if hashes[i] was new, else 0. Stops before the first new
   // item for which there is no room. What it added is counted.
-  AddProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added);
+  AddProgress Add(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added) {
+    const AddProgress progress = DoAdd(hashes.data(), hashes.size(), skip.data(), added.data(), Room());
+    if (progress.added != 0) CountChange(progress.added, progress.bits_set);
+    return progress;
+  }
+
+  // Adds one item and counts it. Declines if there is no room or an image is open.
+  virtual QuickAdd TryAddOne(const KeyHash& hash) = 0;
 
   uint64_t UniteWith(const SubFilter& other, WordRange range) final;
   // Does the same with these words, of which the first is that of index `first`.
@@ -147,7 +153,7 @@ class BitSubFilter : public SubFilter {
   using SubFilter::SubFilter;
 
   // Does what Add does, for at most `room` new items, and counts nothing.
-  virtual AddProgress DoAdd(std::span<const KeyHash> hashes, std::span<const uint8_t> skip, std::span<uint8_t> added,
+  virtual AddProgress DoAdd(const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added,
                             uint64_t room) = 0;
 
  private:

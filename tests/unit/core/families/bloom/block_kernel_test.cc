@@ -110,7 +110,7 @@ TEST_P(KernelTest, SetsTheBitsOfTheDefinition) {
   const std::vector<KeyHash> hashes = RandomKeyHashes(line_count * 4, 1);
   const std::vector<uint8_t> skip(hashes.size(), 0);
   std::vector<uint8_t> added(hashes.size());
-  const BlockAddProgress progress =
+  const AddProgress progress =
       kernel->add(array, hashes.data(), hashes.size(), skip.data(), added.data(), hashes.size());
 
   std::vector<uint8_t> expected(line_count * kLineBytes);
@@ -147,7 +147,7 @@ TEST_P(KernelTest, StopsBeforeTheFirstNewItemWithoutRoom) {
   hashes[2] = hashes[0];  // there already when it comes
   const std::vector<uint8_t> skip{0, 1, 0, 0, 0, 0};
   std::vector<uint8_t> added(6, 9);
-  const BlockAddProgress progress = kernel->add(array, hashes.data(), 6, skip.data(), added.data(), 2);
+  const AddProgress progress = kernel->add(array, hashes.data(), 6, skip.data(), added.data(), 2);
   EXPECT_EQ(progress.done, 4U);
   EXPECT_EQ(progress.added, 2U);
   EXPECT_EQ(std::vector<uint8_t>(added.begin(), added.begin() + 4), (std::vector<uint8_t>{1, 0, 0, 1}));
@@ -165,16 +165,16 @@ TEST_P(KernelTest, RoomForAllChangesNothing) {
   constexpr size_t kChunk = 64;
   for (size_t done = 0; done < hashes.size(); done += kChunk) {
     std::vector<uint8_t> added(kChunk, 9), expected(kChunk, 9);
-    const BlockAddProgress all = kernel->add(ArrayOf(roomy, lines_per_item, lanes), hashes.data() + done, kChunk,
-                                             skip.data() + done, added.data(), kChunk);
-    BlockAddProgress some{0, 0, 0};
+    const AddProgress all = kernel->add(ArrayOf(roomy, lines_per_item, lanes), hashes.data() + done, kChunk,
+                                        skip.data() + done, added.data(), kChunk);
+    AddProgress some{0, 0, 0};
     for (size_t i = 0; i < kChunk; ++i) {
-      const BlockAddProgress one =
+      const AddProgress one =
           kernel->add(ArrayOf(tight, lines_per_item, lanes), &hashes[done + i], 1, &skip[done + i], &expected[i], 0);
       if (one.done == 1) continue;
       ASSERT_EQ(skip[done + i], 0);
       const MemoryImage image(tight.memory, line_count * kLineBytes, {tight.budget, Patience::kLose});
-      const BlockAddProgress added_now =
+      const AddProgress added_now =
           kernel->add(ArrayOf(tight, lines_per_item, lanes), &hashes[done + i], 1, &skip[done + i], &expected[i], 1);
       some.added += added_now.added;
       some.bits_set += added_now.bits_set;
@@ -187,13 +187,31 @@ TEST_P(KernelTest, RoomForAllChangesNothing) {
   EXPECT_EQ(std::memcmp(roomy.memory.data(), tight.memory.data(), line_count * kLineBytes), 0);
 }
 
+TEST_P(KernelTest, AddsOneItemAsItAddsMany) {
+  const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
+  Lines single(line_count), batch(line_count);
+  const std::vector<KeyHash> hashes = RandomKeyHashes(256, 8);
+  const std::vector<uint8_t> skip(hashes.size(), 0);
+  std::vector<uint8_t> added(hashes.size());
+  const AddProgress progress = kernel->add(ArrayOf(batch, lines_per_item, lanes), hashes.data(), hashes.size(),
+                                           skip.data(), added.data(), hashes.size());
+  uint64_t bits_set = 0;
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const unsigned set_now = kernel->add_one(ArrayOf(single, lines_per_item, lanes), hashes[i]);
+    EXPECT_EQ(set_now != 0, added[i] != 0) << i;
+    bits_set += set_now;
+  }
+  EXPECT_EQ(bits_set, progress.bits_set);
+  EXPECT_EQ(std::memcmp(single.memory.data(), batch.memory.data(), line_count * kLineBytes), 0);
+}
+
 TEST_P(KernelTest, LeavesLinesOfSkippedItemsAlone) {
   const auto& [kernel, lines_per_item, lanes, line_count] = GetParam();
   Lines lines(line_count);
   const std::vector<KeyHash> hashes = RandomKeyHashes(64, 7);
   const std::vector<uint8_t> skip(hashes.size(), 1);
   std::vector<uint8_t> added(hashes.size(), 9);
-  const BlockAddProgress progress =
+  const AddProgress progress =
       kernel->add(ArrayOf(lines, lines_per_item, lanes), hashes.data(), hashes.size(), skip.data(), added.data(), 64);
   EXPECT_EQ(progress.done, hashes.size());
   EXPECT_EQ(progress.added, 0U);

@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/families/bloom/add_progress.h"
 #include "core/families/bloom/classic_bloom.h"
+#include "core/filter/quick_add.h"
 
 namespace bitsieve::core {
 namespace {
@@ -86,6 +88,21 @@ TEST_F(SpreadBloomTest, WithoutRoomAddingStopsBeforeTheFirstNewItem) {
   std::vector<uint8_t> skip(4), added(4);
   EXPECT_EQ(Add(*bloom, hashes, skip, added).done, 2U);
   EXPECT_EQ(Present(*bloom, {{3, 10}}), std::vector<uint8_t>{0});
+}
+
+TEST_F(SpreadBloomTest, AddingOneItemDeclinesWithoutRoomAndForAnImage) {
+  const auto bloom = Make(2);
+  EXPECT_EQ(bloom->TryAddOne({1, 10}), QuickAdd::kAdded);
+  EXPECT_EQ(bloom->TryAddOne({1, 10}), QuickAdd::kPresent);
+  EXPECT_EQ(bloom->items(), 1U);
+  EXPECT_EQ(bloom->set_bits(), 2U);
+  {
+    const MemoryImage image(bloom->memory(), bloom->size_bytes(), {budget_, Patience::kLose});
+    EXPECT_EQ(bloom->TryAddOne({3, 10}), QuickAdd::kDeclined);
+  }
+  EXPECT_EQ(bloom->TryAddOne({3, 10}), QuickAdd::kAdded);
+  EXPECT_EQ(bloom->TryAddOne({4, 10}), QuickAdd::kDeclined) << "it is full";
+  EXPECT_EQ(Present(*bloom, {{1, 10}, {3, 10}, {4, 10}}), (std::vector<uint8_t>{1, 1, 0}));
 }
 
 TEST_F(SpreadBloomTest, ManyHashFunctionsSetAsManyBits) {
