@@ -66,6 +66,7 @@ Error RefusalOf(const core::Filter& filter, core::AddOutcome outcome) {
   return {ErrorCode::kFull, ""};
 }
 
+// Not inlined, nor is CannotAdd: the registers that they need would be saved for each item.
 [[gnu::noinline]] Result<bool> Refused(const core::Filter& filter, core::AddOutcome outcome) {
   return tl::unexpected(RefusalOf(filter, outcome));
 }
@@ -74,6 +75,8 @@ tl::unexpected<Error> Mapped() {
   return core::Fail(ErrorCode::kUnsupported,
                     "the filter is mapped from a file and cannot change; load the file instead");
 }
+
+[[gnu::noinline]] Result<bool> CannotAdd() { return Mapped(); }
 
 tl::unexpected<Error> Unable(const core::Filter& filter, std::string_view what,
                              bool (*able)(const core::FilterTypeRow& row)) {
@@ -178,7 +181,8 @@ Result<Filter> Filter::Map(const std::string& path) {
 }
 
 Result<bool> Filter::Add(std::string_view item) {
-  if (state_->changeable == nullptr) return Mapped();
+  if (state_->changeable == nullptr) [[unlikely]]
+    return CannotAdd();
   core::Filter& filter = *state_->changeable;
   core::KeyHash hash;
   filter.HashInto(hash, item);

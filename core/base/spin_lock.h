@@ -49,7 +49,8 @@ class BITSIEVE_CAPABILITY("spin lock") SpinLock {
     return false;
 #endif
   }
-  void LockSlowly() BITSIEVE_ACQUIRE() {
+  // Not inlined: the registers that it needs would be saved by every function that takes a lock.
+  [[gnu::noinline]] void LockSlowly() BITSIEVE_ACQUIRE() {
     for (Backoff backoff; held_.load(std::memory_order_relaxed) || !try_lock();) {
       waiting_.store(true, std::memory_order_relaxed);
       backoff.Pause();

@@ -55,6 +55,8 @@ Filter::~Filter() {
     ForgetHistoryOf(*this);
 }
 
+void Filter::HashOtherInto(KeyHash& hash, std::string_view item) const { HashItems({&item, 1}, {&hash, 1}); }
+
 AddOutcome Filter::AddOneInGeneral(const KeyHash& hash) noexcept {
   AddOutcome outcome;
   Add({&hash, 1}, {&outcome, 1});

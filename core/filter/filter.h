@@ -155,7 +155,7 @@ class Filter : public OwnerCount {
   void HashInto(KeyHash& hash, std::string_view item) const {
     if (hash_ == HashKind::kXxh3) [[likely]]
       return HashItemInto(hash, item, seed());
-    HashItems({&item, 1}, {&hash, 1});
+    HashOtherInto(hash, item);
   }
 
   // Hashes each item, in order. The spans have equal lengths.
@@ -400,6 +400,7 @@ class Filter : public OwnerCount {
     ChangeMeter::Count(1);
     return quick;
   }
+  void HashOtherInto(KeyHash& hash, std::string_view item) const;
   AddOutcome AddOneInGeneral(const KeyHash& hash) noexcept;
   void RecordHere(std::span<const KeyHash> hashes, std::span<RecordOutcome> outcomes) noexcept
       BITSIEVE_REQUIRES(writers_);
