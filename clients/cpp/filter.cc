@@ -89,12 +89,12 @@ tl::unexpected<Error> CannotExpire(const core::Filter& filter) {
 
 // Sets added[i] to whether outcome i is that of a new item. Returns the first refusal.
 Status ReadOutcomes(const core::Filter& filter, std::span<const core::AddOutcome> outcomes, uint8_t* added) {
-  bool is_any_refused = false;
+  uint8_t is_any_refused = 0;  // bytes only, which the compiler handles many at a time
   for (size_t i = 0; i < outcomes.size(); ++i) {
     added[i] = outcomes[i] == core::AddOutcome::kAdded ? 1 : 0;
-    is_any_refused |= core::IsRefused(outcomes[i]);
+    is_any_refused |= core::IsRefused(outcomes[i]) ? 1 : 0;
   }
-  if (!is_any_refused) [[likely]]
+  if (is_any_refused == 0) [[likely]]
     return {};
   return tl::unexpected(RefusalOf(filter, *std::ranges::find_if(outcomes, core::IsRefused)));
 }

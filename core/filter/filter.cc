@@ -57,6 +57,8 @@ Filter::~Filter() {
 
 void Filter::HashOtherInto(KeyHash& hash, std::string_view item) const { HashItems({&item, 1}, {&hash, 1}); }
 
+QuickAdd Filter::TryAddOne(const KeyHash&) noexcept { return QuickAdd::kDeclined; }
+
 AddOutcome Filter::AddOneInGeneral(const KeyHash& hash) noexcept {
   AddOutcome outcome;
   Add({&hash, 1}, {&outcome, 1});

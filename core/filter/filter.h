@@ -326,9 +326,7 @@ class Filter : public OwnerCount {
   virtual size_t DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept
       BITSIEVE_REQUIRES(writers_) = 0;
   // Adds one item if that takes neither growing nor keeping anything for an image. By default it declines.
-  virtual QuickAdd TryAddOne(const KeyHash& /*hash*/) noexcept BITSIEVE_REQUIRES(writers_) {
-    return QuickAdd::kDeclined;
-  }
+  virtual QuickAdd TryAddOne(const KeyHash& hash) noexcept BITSIEVE_REQUIRES(writers_);
   virtual void DoRemove(std::span<const KeyHash> hashes, std::span<uint8_t> removed) noexcept
       BITSIEVE_REQUIRES(writers_);
   virtual void DoTouch(std::span<const KeyHash> hashes, std::span<uint8_t> touched) noexcept
@@ -413,7 +411,7 @@ class Filter : public OwnerCount {
   std::unique_ptr<FilterImage> CaptureAll(const ImagePool& pool) const BITSIEVE_REQUIRES(writers_);
 
   // Returns whether anything receives changes.
-  bool reports() const BITSIEVE_REQUIRES(writers_) { return listener() != nullptr || has_history_; }
+  bool reports() const BITSIEVE_REQUIRES(writers_) { return has_history_ || listener() != nullptr; }
   // Adds the change to the history; forgets a history that has ended. `RestartHistory` does so for a rewrite.
   void AddToHistory(const Change& change) noexcept BITSIEVE_REQUIRES(writers_);
   void RestartHistory() noexcept BITSIEVE_REQUIRES(writers_);

@@ -43,7 +43,7 @@ class BlockedBloom final : public BitSubFilter {
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override {
     kernel_.may_contain(array_, hashes.data(), hashes.size(), present.data());
   }
-  QuickAdd TryAddOne(const KeyHash& hash) override {
+  QuickAdd TryAddOne(const KeyHash& hash) noexcept override {
     if (items() >= capacity() || memory().has_images()) return QuickAdd::kDeclined;
     const unsigned bits_set = kernel_.add_one(array_, hash);
     if (bits_set == 0) return QuickAdd::kPresent;

@@ -2,6 +2,7 @@
 // they place: never changed. Thread-compatible.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/hash/key_hash.h"
@@ -10,24 +11,29 @@ namespace bitsieve::core {
 
 inline constexpr uint32_t kMaxPositions = 64;  // of one item
 
-// Positions in [0, m), one after the other, by enhanced double hashing; core/families/bloom/classic_bloom.h explains
-// why.
+// Up to kMaxPositions positions in [0, m), one after the other, by enhanced double hashing;
+// core/families/bloom/classic_bloom.h explains why.
 class Positions {
  public:
   Positions(const KeyHash& hash, uint64_t m) : at_(hash.low), step_(hash.high | 1), m_(m) {}
   uint64_t Next() {
     const uint64_t position = MultiplyHigh(at_, m_);
     at_ += step_;
-    step_ += growth_;
-    growth_ += kStep;
+    step_ += *growth_++;
     return position;
   }
 
  private:
   static constexpr uint64_t kStep = 0x9E3779B97F4A7C15ULL;
+  // By how much the step grows each time: a table, since its pointer takes fewer instructions than two sums.
+  static constexpr auto kGrowth = [] {
+    std::array<uint64_t, kMaxPositions> growth{};
+    for (uint64_t i = 0; i < kMaxPositions; ++i) growth[i] = kStep * (i + 1);
+    return growth;
+  }();
   uint64_t at_;
   uint64_t step_;
-  uint64_t growth_ = kStep;
+  const uint64_t* growth_ = kGrowth.data();
   const uint64_t m_;
 };
 

@@ -200,19 +200,16 @@ void ScalableFilter::TakeOffAdded(std::span<const KeyHash> hashes, std::span<Add
   }
 }
 
-QuickAdd ScalableFilter::AddToOnlySubFilter(const KeyHash& hash) {
-  SubFilter* const only = chain_.newest();
-  if (only == nullptr || only->older() != nullptr) return QuickAdd::kDeclined;
-  return static_cast<BitSubFilter*>(only)->TryAddOne(hash);  // of every type, as below
-}
-
 QuickAdd ScalableFilter::TryAddOne(const KeyHash& hash) noexcept {
-  return false_positive_list() == nullptr ? AddToOnlySubFilter(hash) : QuickAdd::kDeclined;
+  SubFilter* const only = chain_.newest();
+  if (only == nullptr || only->older() != nullptr || only->false_positives().get() != nullptr)
+    return QuickAdd::kDeclined;
+  return static_cast<BitSubFilter*>(only)->TryAddOne(hash);  // of every type, as below
 }
 
 size_t ScalableFilter::AddChunk(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes, AddOutcome& refusal) {
   if (hashes.size() == 1) {
-    const QuickAdd quick = AddToOnlySubFilter(hashes[0]);
+    const QuickAdd quick = ScalableFilter::TryAddOne(hashes[0]);
     outcomes[0] = quick == QuickAdd::kAdded ? AddOutcome::kAdded : AddOutcome::kPresent;
     if (quick != QuickAdd::kDeclined) return 1;
   }

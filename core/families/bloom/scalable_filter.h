@@ -192,9 +192,6 @@ class ScalableFilter : public Filter {
  private:
   static Result<std::unique_ptr<ScalableFilter>> MakeWithout(const ChainType& type, const FilterParams& params,
                                                              MemoryBudget& budget);
-  // Adds one item without the scratch space of a chunk. Declines if there are several sub-filters or none, or if the
-  // only one does.
-  QuickAdd AddToOnlySubFilter(const KeyHash& hash) BITSIEVE_REQUIRES(writers());
   FilterInfo ListInfo() const;
   // Takes added hashes off the list of known false positives; one that changed nothing else counts as new.
   void TakeOffAdded(std::span<const KeyHash> hashes, std::span<AddOutcome> outcomes) noexcept

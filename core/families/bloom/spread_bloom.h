@@ -37,9 +37,9 @@ class SpreadBloom : public BitSubFilter {
     }
   }
 
-  QuickAdd TryAddOne(const KeyHash& hash) final {
+  QuickAdd TryAddOne(const KeyHash& hash) noexcept final {
     if (items() >= capacity() || memory().has_images()) return QuickAdd::kDeclined;
-    const uint64_t bits_set = SetBits(hash);
+    const uint64_t bits_set = SetBits(array(), hash);
     if (bits_set == 0) return QuickAdd::kPresent;
     CountChange(1, bits_set);
     return QuickAdd::kAdded;
@@ -69,6 +69,13 @@ class SpreadBloom : public BitSubFilter {
   }
 
  private:
+  // What a loop needs of this, by value: the compiler would load members again after every byte that it writes.
+  struct Array {
+    uint64_t* words;
+    uint64_t positions;
+    uint32_t hash_functions;
+  };
+
   // Relaxed, here and below: the result of an add reaches other threads through a socket or a lock, and that orders
   // these bits too.
   bool Contains(const KeyHash& hash) const {
@@ -81,31 +88,27 @@ class SpreadBloom : public BitSubFilter {
     return true;
   }
 
-  // Adds hashes where there is room for all and no image is open.
+  // Adds hashes where there is room for all and no image is open. The sums have a loop of their own: they would take
+  // registers away from the one that sets bits.
   AddProgress AddAll(const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added) {
-    uint64_t all_added = 0, all_bits_set = 0;  // in registers: in memory, `added` might point to them
+    const Array array = this->array();
+    for (size_t i = 0; i < count; ++i) added[i] = skip[i] != 0 ? 0 : static_cast<uint8_t>(SetBits(array, hashes[i]));
+    uint32_t all_added = 0, all_bits_set = 0;
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t bits_set = skip[i] != 0 ? 0 : SetBits(hashes[i]);
-      added[i] = bits_set != 0;
-      all_added += bits_set != 0;
-      all_bits_set += bits_set;
+      all_bits_set += added[i];
+      added[i] = added[i] != 0 ? 1 : 0;
+      all_added += added[i];
     }
     return {count, all_added, all_bits_set};
   }
   // Returns the number of bits that were clear. No branch depends on what the bits are: for random items it would be
   // mispredicted at every third bit, and the processor would not get to the lines of the next items while it waits for
   // these.
-  uint64_t SetBits(const KeyHash& hash) {
-    uint64_t* const to = words();
-    Places places(hash, positions_);
+  static uint64_t SetBits(Array array, const KeyHash& hash) {
+    Places places(hash, array.positions);
     uint64_t were_set = 0;
-    for (uint32_t i = shape().hash_functions; i != 0; --i) {
-      const uint64_t place = places.Next();
-      uint64_t word = __atomic_load_n(to + place / 64, __ATOMIC_RELAXED);
-      TestAndSetBit(word, place, were_set);
-      __atomic_store_n(to + place / 64, word, __ATOMIC_RELAXED);
-    }
-    return shape().hash_functions - were_set;
+    for (uint32_t i = 0; i < array.hash_functions; ++i) TestAndSetBit(array.words, places.Next(), were_set);
+    return array.hash_functions - were_set;
   }
   // A word whose bit is set already is not written, so that no image keeps a copy of it.
   uint64_t AddMissing(const KeyHash& hash) {
@@ -123,6 +126,7 @@ class SpreadBloom : public BitSubFilter {
   }
 
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }
+  Array array() const { return {words(), positions_, shape().hash_functions}; }
 
   const uint64_t positions_;
 };

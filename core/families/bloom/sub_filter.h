@@ -143,7 +143,7 @@ class BitSubFilter : public SubFilter {
   }
 
   // Adds one item and counts it. Declines if there is no room or an image is open.
-  virtual QuickAdd TryAddOne(const KeyHash& hash) = 0;
+  virtual QuickAdd TryAddOne(const KeyHash& hash) noexcept = 0;
 
   uint64_t UniteWith(const SubFilter& other, WordRange range) final;
   // Does the same with these words, of which the first is that of index `first`.
