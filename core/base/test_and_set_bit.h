@@ -1,16 +1,16 @@
-// test_and_set_bit.h: sets a bit of an array and counts if it was set. Thread-safe against readers: a free function that
-// loads and stores one word, each as relaxed atomic accesses; writers exclude each other.
+// test_and_set_bit.h: sets a bit of an array and counts if it was set. A free function. Other threads may read the
+// array at the same time, since a word is loaded and stored by relaxed atomic accesses. Writers exclude each other.
 #pragma once
 
 #include <cstdint>
 
 namespace bitsieve::core {
 
-// Sets bit `place` of the array of 64-bit words, and adds 1 to `were_set` if it was set. GCC 12 makes ten instructions of
-// the portable form, which are half of an addition to a Bloom filter. The thread sanitizer sees the portable form only.
+// Sets bit `place` of the array of 64-bit words, and adds 1 to `were_set` if it was set. GCC 12 makes ten instructions
+// of the portable form, which are half of an addition to a Bloom filter. Sanitizers see only the portable form.
 inline void TestAndSetBit(uint64_t* words, uint64_t place, uint64_t& were_set) {
   uint64_t* const at = words + place / 64;
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   uint64_t word;
   asm("mov %0, %1\n\tbts %3, %1\n\tadc $0, %2\n\tmov %1, %0"
       : "+m"(*at), "=&a"(word), "+r"(were_set)

@@ -69,7 +69,7 @@ class SpreadBloom : public BitSubFilter {
   }
 
  private:
-  // What a loop needs of this, by value: the compiler would load members again after every byte that it writes.
+  // A loop has these by value: the compiler would load members again after every byte that it writes.
   struct Array {
     uint64_t* words;
     uint64_t positions;
