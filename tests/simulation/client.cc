@@ -228,6 +228,7 @@ void Client::OnStep(const Step& step, const Reply& reply, const Sent& sent) {
     return;
   }
   lookups_ += step[0] == "BF.EXISTS";
+  without_memory_ += reply.is_error() && reply.text.starts_with("OOM");
   OnOtherReply(sent, reply);
   if (!model_.Observe(step, reply, TimesOf(sent), is_verifying_)) Fail(sent, Join(step), reply);
   const bool changed = ReportsChange(step, reply);

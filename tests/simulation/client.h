@@ -30,8 +30,8 @@ class Client {
     std::string socket_path;
   };
 
-  Client(size_t number, size_t default_type, uint64_t seed, const Surroundings& surroundings)
-      : number_(number), random_(seed), surroundings_(surroundings), model_(default_type) {}
+  Client(size_t number, size_t default_type, bool memory_is_refused, uint64_t seed, const Surroundings& surroundings)
+      : number_(number), random_(seed), surroundings_(surroundings), model_(default_type, memory_is_refused) {}
 
   // Looks at everything that the model knows of; the server has just started. Stops when the server is gone.
   void Verify();
@@ -60,6 +60,7 @@ class Client {
   void BeginLife();
   uint64_t commands() const { return commands_; }
   uint64_t lookups() const { return lookups_; }
+  uint64_t without_memory() const { return without_memory_; }
 
  private:
   struct Sent {
@@ -101,6 +102,7 @@ class Client {
   int64_t saved_ns_ = 0;
   uint64_t commands_ = 0;
   uint64_t lookups_ = 0;
+  uint64_t without_memory_ = 0;
 };
 
 }  // namespace bitsieve::simulation

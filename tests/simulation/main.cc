@@ -91,6 +91,7 @@ int RunSeeds(const Settings& settings) {
                                   {"failed_seeds", failed},
                                   {"commands", all.commands},
                                   {"lookups", all.lookups},
+                                  {"without_memory", all.without_memory},
                                   {"crashes", all.crashes},
                                   {"stops", all.stops},
                                   {"thread_switches", all.switches},

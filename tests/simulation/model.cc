@@ -277,6 +277,7 @@ Model::States Model::Follow(const States& before, const Step& step, const Reply*
       if (reply != nullptr && IsRefusal(*reply)) {
         after.push_back(at_time);
       } else if (reply == nullptr || Matches(expected, *reply)) {
+        if (reply == nullptr && memory_is_refused_) after.push_back(at_time);
         after.push_back(changed);
         if (Thaw(changed, step)) after.push_back(changed);
       }

@@ -73,8 +73,9 @@ std::vector<Step> StepsOf(const Words& command);
 
 class Model {
  public:
-  // `default_type`: of filters that BF.ADD makes.
-  explicit Model(size_t default_type) : default_type_(default_type), states_(1) {}
+  // `default_type`: of filters that BF.ADD makes. `memory_is_refused`: commands may have been refused memory.
+  Model(size_t default_type, bool memory_is_refused)
+      : default_type_(default_type), memory_is_refused_(memory_is_refused), states_(1) {}
 
   // Takes the reply to a step. False if no state explains it. `only_looks`: the step is not one of this life.
   bool Observe(const Step& step, const Reply& reply, WallTimes times, bool only_looks);
@@ -109,6 +110,7 @@ class Model {
   bool MakeFilter(State& state, const Step& step) const;
 
   const size_t default_type_;
+  const bool memory_is_refused_;
   States states_;
   // The steps of this life, and the states before each.
   struct Past {

@@ -32,6 +32,7 @@ class Reducer {
         DropParts(&Life::commands, i);
         DropParts(&Life::faults, i);
         DropParts(&Life::clock_steps, i);
+        DropParts(&Life::memory_steps, i);
       }
     }
     return best_;
@@ -41,7 +42,7 @@ class Reducer {
   size_t Size() const {
     size_t size = best_.script.lives.size();
     for (const Life& life : best_.script.lives) {
-      size += life.commands.size() + life.faults.size() + life.clock_steps.size();
+      size += life.commands.size() + life.faults.size() + life.clock_steps.size() + life.memory_steps.size();
     }
     return size;
   }

@@ -68,12 +68,15 @@ class Run {
         for (const ClientLine& line : life.commands) clients = std::max(clients, line.client + 1);
       }
       const size_t default_type = TypeNumber(options_.default_type);
-      for (size_t i = 0; i < clients; ++i) clients_.emplace_back(i, default_type, random_.Next(), surroundings_);
+      for (size_t i = 0; i < clients; ++i) {
+        clients_.emplace_back(i, default_type, script_.refuses_memory(), random_.Next(), surroundings_);
+      }
       for (const Life& life : script_.lives) Live(life);
     });
     for (const Client& client : clients_) {
       figures_.commands += client.commands();
       figures_.lookups += client.lookups();
+      figures_.without_memory += client.without_memory();
     }
     figures_.switches = scheduler_.switches();
     figures_.simulated_ms = scheduler_.now_ns() / kMillisecondNs;
@@ -91,7 +94,7 @@ class Run {
     auto server = std::make_unique<SimulatedServer>(disk, options_);
     if (Start(*server, disk)) {
       const bool verified = Verify(disk);
-      if (verified) RunClients(life, disk);
+      if (verified) RunClients(life, disk, *server);
       End(life, disk, *server, verified);
     } else {
       (void)server->Stop(false);
@@ -164,24 +167,35 @@ class Run {
     }
   }
 
-  void RunClients(const Life& life, SimulatedDisk& disk) {
+  void RunClients(const Life& life, SimulatedDisk& disk, SimulatedServer& server) {
     std::vector<std::vector<Words>> commands(clients_.size());
     for (const ClientLine& line : life.commands) commands[line.client].push_back(line.words);
-    std::vector<ClockStep> steps = life.clock_steps;
-    OfEachClient([&](size_t i) { clients_[i].Run(commands[i]); }, [&] { PassTime(life, disk, steps); });
+    Steps steps{life.clock_steps, life.memory_steps};
+    OfEachClient([&](size_t i) { clients_[i].Run(commands[i]); }, [&] { PassTime(life, disk, server, steps); });
     const int64_t end_ns = scheduler_.now_ns() + kLingerNs;
     while (life.ending.is_crash() && !disk.has_crashed() && (life.ending.step == 0 || scheduler_.now_ns() < end_ns)) {
-      PassTime(life, disk, steps);
+      PassTime(life, disk, server, steps);
     }
+    server.SetMemoryLimit(kMaxMemory);
   }
 
-  // A millisecond of the main thread, which sets the clock and ends the life when it is time.
-  void PassTime(const Life& life, SimulatedDisk& disk, std::vector<ClockStep>& steps) {
+  struct Steps {
+    std::vector<ClockStep> clock;
+    std::vector<MemoryStep> memory;
+  };
+
+  // A millisecond of the main thread, which sets the clock and the memory, and ends the life when it is time.
+  void PassTime(const Life& life, SimulatedDisk& disk, SimulatedServer& server, Steps& steps) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const int64_t us = (scheduler_.now_ns() - life_began_ns_) / 1000;
-    std::erase_if(steps, [&](const ClockStep& step) {
+    std::erase_if(steps.clock, [&](const ClockStep& step) {
       if (step.after_us > us) return false;
       wall_clock_.Step(step.step_ms);
+      return true;
+    });
+    std::erase_if(steps.memory, [&](const MemoryStep& step) {
+      if (step.after_us > us) return false;
+      server.SetMemoryLimit(std::max<uint64_t>(step.bytes, 1));  // 0 is no limit
       return true;
     });
     if (life.ending.is_crash() && life.ending.step == 0 && us >= life.ending.after_us) {

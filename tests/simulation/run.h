@@ -12,7 +12,8 @@ namespace bitsieve::simulation {
 
 struct RunFigures {
   uint64_t commands = 0;
-  uint64_t lookups = 0;  // whose reply was compared with the model
+  uint64_t lookups = 0;         // whose reply was compared with the model
+  uint64_t without_memory = 0;  // steps that were refused for want of memory
   uint64_t crashes = 0;
   uint64_t stops = 0;
   uint64_t switches = 0;  // of threads
@@ -22,6 +23,7 @@ struct RunFigures {
   RunFigures& operator+=(const RunFigures& other) {
     commands += other.commands;
     lookups += other.lookups;
+    without_memory += other.without_memory;
     crashes += other.crashes;
     stops += other.stops;
     switches += other.switches;

@@ -193,6 +193,18 @@ std::vector<std::pair<std::string, std::string>> MakeOptions(Random& random) {
           {"io-threads", std::to_string(random.Between(1, 3))}};
 }
 
+// Filters are not frozen there: when there is no memory for that, they take items again at some moment.
+void RefuseMemory(Random& random, Script& script) {
+  for (Life& life : script.lives) {
+    for (uint64_t i = random.Below(4); i > 0; --i) {
+      life.memory_steps.push_back({static_cast<int64_t>(random.Magnitude(10'000)), random.Magnitude(100'000)});
+    }
+    for (ClientLine& line : life.commands) {
+      for (std::string& word : line.words) word = word == "BF.FREEZE" ? "EXISTS" : word;
+    }
+  }
+}
+
 const std::pair<const char*, Ending::Kind> kEndings[] = {{"kill", Ending::Kind::kKill},
                                                          {"power", Ending::Kind::kPower},
                                                          {"stop save", Ending::Kind::kStopAndSave},
@@ -254,6 +266,10 @@ bool ReadLine(const std::string& line, Script& script) {
     ClockStep& step = life.clock_steps.emplace_back();
     return static_cast<bool>(words >> step.after_us >> step.step_ms);
   }
+  if (verb == "memory") {
+    MemoryStep& step = life.memory_steps.emplace_back();
+    return static_cast<bool>(words >> step.after_us >> step.bytes);
+  }
   if (verb == "client") {
     ClientLine& command = life.commands.emplace_back();
     words >> command.client;
@@ -278,6 +294,10 @@ size_t Script::commands() const {
   return count;
 }
 
+bool Script::refuses_memory() const {
+  return std::any_of(lives.begin(), lives.end(), [](const Life& life) { return !life.memory_steps.empty(); });
+}
+
 Script MakeScript(uint64_t seed) {
   Random random(seed);
   Script script;
@@ -288,6 +308,7 @@ Script MakeScript(uint64_t seed) {
   const bool has_log = *script.Option("appendonly") == "yes";
   for (size_t client = 0; client < kClients; ++client) authors.emplace_back(random, client, has_log);
   while (script.lives.size() < kLives) script.lives.push_back(MakeLife(random, authors));
+  if (random.OneIn(4)) RefuseMemory(random, script);
   return script;
 }
 
@@ -303,6 +324,7 @@ std::string ToText(const Script& script) {
       text << "\n";
     }
     for (const ClockStep& step : life.clock_steps) text << "clock " << step.after_us << " " << step.step_ms << "\n";
+    for (const MemoryStep& step : life.memory_steps) text << "memory " << step.after_us << " " << step.bytes << "\n";
     for (const ClientLine& command : life.commands) {
       text << "client " << command.client;
       for (const std::string& word : command.words) text << " " << word;

@@ -10,6 +10,7 @@
 //   lie 0 1000                        of these steps, those that sync report it and do nothing. No server can keep its
 //                                     promises on such a disk: no seed has this, and what finds it can find faults
 //   clock 1500 -60000                 after 1500 us, the clock of the time of day is set back by a minute
+//   memory 800 20000                  after 800 us, filters may take 20,000 bytes
 //   client 1 BF.ADD c1:0 c1:i3        commands, in the order in which this client sends them; "@+500" is the time of
 //   client 1 MULTI | DEL c1:0 | EXEC  day in 500 ms, and "|" separates the commands of a transaction
 //   client 1 reconnect
@@ -43,6 +44,11 @@ struct ClockStep {
   int64_t step_ms;
 };
 
+struct MemoryStep {
+  int64_t after_us;
+  uint64_t bytes;
+};
+
 struct Ending {
   enum class Kind : uint8_t { kKill, kPower, kStopAndSave, kStop };
   Kind kind = Kind::kStop;
@@ -60,6 +66,7 @@ struct ClientLine {
 struct Life {
   std::vector<Fault> faults;
   std::vector<ClockStep> clock_steps;
+  std::vector<MemoryStep> memory_steps;
   std::vector<ClientLine> commands;
   Ending ending;
 };
@@ -72,6 +79,8 @@ struct Script {
 
   const std::string* Option(const std::string& name) const;
   size_t commands() const;
+  // Whether filters may be refused memory in any of its lives.
+  bool refuses_memory() const;
 };
 
 // The script of a seed: the same for the same seed.

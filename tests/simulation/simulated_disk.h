@@ -43,9 +43,9 @@ class SimulatedDisk final : public server::Disk {
     kind_ = kind;
     KeepWhatIsLeft();
   }
-  bool has_crashed() const { return left_.has_value(); }
+  bool has_crashed() const { return has_crashed_; }
   CrashKind kind() const { return kind_; }
-  // Called at the moment of the crash.
+  // Called at the moment of the crash: what clients have received until then has to be left.
   void SetOnCrash(std::function<void()> on_crash) { on_crash_ = std::move(on_crash); }
   // Returns the disk that is left: after a crash, or as it is. Call it once, when no server uses this one any more.
   server::MemoryDisk TakeLeft() { return std::move(left_ ? *left_ : content_); }
@@ -183,7 +183,8 @@ class SimulatedDisk final : public server::Disk {
 
   // Another thread may have been first while this step took its time.
   void KeepWhatIsLeft() {
-    if (has_crashed()) return;
+    if (std::exchange(has_crashed_, true)) return;
+    if (on_crash_) on_crash_();
     spdlog::debug("disk: crash, {}", kind_ == CrashKind::kKill ? "of the process" : "of the machine");
     if (kind_ == CrashKind::kKill) {
       left_.emplace(content_.Copy());
@@ -191,11 +192,11 @@ class SimulatedDisk final : public server::Disk {
       left_.emplace(content_.AfterPowerFailure([this](uint64_t limit) { return random_.Below(limit); }));
     }
     for (const auto& [path, bytes] : left_->All()) spdlog::debug("disk: {} has {} bytes left", path, bytes.size());
-    if (on_crash_) on_crash_();
   }
 
   server::MemoryDisk content_;
   Random& random_;
+  bool has_crashed_ = false;
   std::optional<server::MemoryDisk> left_;
   std::function<void()> on_crash_;
   uint64_t steps_ = 0;

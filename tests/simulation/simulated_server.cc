@@ -80,6 +80,8 @@ class SimulatedServer::Parts final : private ServerControl {
     return {};
   }
 
+  void SetMemoryLimit(uint64_t bytes) { memory_.set_limit_bytes(bytes); }
+
   core::Status Stop(bool final_save) {
     if (net_ != nullptr) net_->Stop(kDrainPatience);
     events_.Stop();
@@ -130,6 +132,8 @@ SimulatedServer::SimulatedServer(Disk& disk, const config::Options& options)
 SimulatedServer::~SimulatedServer() = default;
 
 core::Status SimulatedServer::Start(const std::string& socket_path) { return parts_->Start(socket_path); }
+
+void SimulatedServer::SetMemoryLimit(uint64_t bytes) { parts_->SetMemoryLimit(bytes); }
 
 core::Status SimulatedServer::Stop(bool final_save) { return parts_->Stop(final_save); }
 

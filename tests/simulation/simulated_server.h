@@ -20,6 +20,8 @@ class SimulatedServer {
 
   // Loads what the disk holds and listens on the path. An error refuses the start.
   core::Status Start(const std::string& socket_path);
+  // Filters may take this much memory from now on, if the server has started.
+  void SetMemoryLimit(uint64_t bytes);
   // Ends it: in order, with a last snapshot if `final_save`, or, since the disk has crashed, in any way.
   core::Status Stop(bool final_save);
 

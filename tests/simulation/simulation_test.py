@@ -51,6 +51,7 @@ class Simulation(unittest.TestCase):
         self.assertEqual(figures["seeds"], SEEDS)
         self.assertGreater(figures["commands"], 300 * SEEDS)
         self.assertGreater(figures["crashes"], 5 * SEEDS)
+        self.assertGreater(figures["without_memory"], 10 * SEEDS)
 
     def test_a_seed_is_the_same_run_every_time(self):
         for seed in ("7", "8", "9"):

@@ -88,7 +88,8 @@ class Simulation(Part):
 
     def figures(self, batch, result):
         found = last_json(result.output)
-        names = ("seeds", "simulated_seconds", "crashes", "stops", "commands", "lookups", "thread_switches")
+        names = ("seeds", "simulated_seconds", "crashes", "stops", "commands", "lookups", "without_memory",
+                 "thread_switches")
         return {name: found[name] for name in names if name in found}
 
     def replay(self, batch, files):
