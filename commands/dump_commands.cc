@@ -134,17 +134,16 @@ void Follow(CommandContext& context) {
   BeginDump(context, true);
 }
 
-// Why bytes could not be read. RedisBloom gives no reason, and clients may match its error text.
-void RefuseBytes(CommandContext& context, LoadFormat format, const core::Error& error) {
+// Why bytes could not be read.
+void RefuseBytes(CommandContext& context, const core::Error& error) {
   if (error.code == core::ErrorCode::kOutOfMemory) return context.MemoryError();
-  if (format == LoadFormat::kRedisBloom) return context.Error(wire::kBadData);
   context.Error(wire::BadData(error.message));
 }
 
 // Publishes a filter that has arrived whole.
-void PublishLoaded(CommandContext& context, LoadFormat format, core::FilterDecoder& decoder) {
+void PublishLoaded(CommandContext& context, core::FilterDecoder& decoder) {
   core::Result<std::unique_ptr<core::Filter>> loaded = decoder.Finish();
-  if (!loaded) return RefuseBytes(context, format, loaded.error());
+  if (!loaded) return RefuseBytes(context, loaded.error());
   const FilterPtr filter = std::move(*loaded);
   const auto prepared = context.keyspace().Prepare(filter);
   if (!prepared) return context.Error(wire::NotLogged(prepared.error()));
@@ -160,9 +159,9 @@ void PublishLoaded(CommandContext& context, LoadFormat format, core::FilterDecod
 void TakeIn(CommandContext& context, std::unique_ptr<PendingLoad> load, std::string_view bytes, uint64_t cursor) {
   const std::string_view name = context.arguments[1];
   if (const core::Status status = load->Append(bytes); !status) {
-    return RefuseBytes(context, load->format, status.error());
+    return RefuseBytes(context, status.error());
   }
-  if (load->IsWhole()) return PublishLoaded(context, load->format, *load->decoder);
+  if (load->IsWhole()) return PublishLoaded(context, *load->decoder);
   const bool begins = std::exchange(load->last_cursor, cursor) == 0;
   PendingLoads& loads = TransfersOf(context).loads;
   const bool kept = begins ? loads.Put(name, std::move(load)) : loads.Return(name, std::move(load));
@@ -179,13 +178,13 @@ void BeginLoad(CommandContext& context, LoadFormat format, uint64_t cursor) {
   auto load = std::make_unique<PendingLoad>(PendingLoad{format, std::move(overhead), nullptr});
   if (format == LoadFormat::kRedisBloom) {
     const core::RedisBloomForm& form = *core::FindFilterType(core::kRedisBloomType)->redisbloom_form;
-    auto decoder = form.open(data, core::ItemCounts::kChecked, memory);
-    if (!decoder) return RefuseBytes(context, format, decoder.error());
+    auto decoder = form.open(data, core::ItemCounts::kSummed, memory);
+    if (!decoder) return RefuseBytes(context, decoder.error());
     load->decoder = std::move(*decoder);
     return TakeIn(context, std::move(load), "", cursor);
   }
   auto dump = core::OpenFilterDump(data, memory, context.keyspace().clock());
-  if (!dump) return RefuseBytes(context, format, dump.error());
+  if (!dump) return RefuseBytes(context, dump.error());
   load->decoder = std::move(dump->decoder);
   TakeIn(context, std::move(load), data.substr(dump->head_bytes), cursor);
 }
@@ -271,7 +270,7 @@ void Restore(CommandContext& context) {
   if (!replace && context.FindFilter() != nullptr) return context.Error(wire::kItemExists);
   auto restored =
       core::RestoreFilter(context.arguments[2], context.keyspace().MemoryOf(name), context.keyspace().clock());
-  if (!restored) return RefuseBytes(context, LoadFormat::kBitsieve, restored.error());
+  if (!restored) return RefuseBytes(context, restored.error());
   PutRestored(context, std::move(*restored), replace, wire::kItemExists);
 }
 

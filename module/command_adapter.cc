@@ -214,7 +214,7 @@ class Run {
 
   void HandleOfClient() {
     const bool is_chunk = row_.replication == Replication::kContent;
-    wrote_chunk_ = is_chunk && WriteRedisBloomChunk(desk_.context, core::ItemCounts::kBounded);
+    wrote_chunk_ = is_chunk && WriteRedisBloomChunk(desk_.context, core::ItemCounts::kSummed);
     if (!wrote_chunk_) commands::RunHandler(desk_.context);
   }
 

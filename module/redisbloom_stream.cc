@@ -264,7 +264,8 @@ void BeginBloom(CommandContext& context, core::ItemCounts counts) {
   const auto opened = form.open(context.arguments[3], counts, context.keyspace().memory());
   const core::Result<FilterPtr> made = opened ? Unfilled(**opened) : tl::unexpected(opened.error());
   if (made) return Begin(context, *made);
-  made.error().code == core::ErrorCode::kOutOfMemory ? context.MemoryError() : context.Error(wire::kBadData);
+  const bool out_of_memory = made.error().code == core::ErrorCode::kOutOfMemory;
+  out_of_memory ? context.MemoryError() : context.Error(wire::BadData(made.error().message));
 }
 
 void BeginCuckoo(CommandContext& context) {

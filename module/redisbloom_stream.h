@@ -29,7 +29,7 @@ bool MayBeRedisBlooms(const commands::CommandRow& row);
 bool RunAsRedisBloom(commands::CommandContext& context, std::vector<std::string_view>& storage);
 
 // BF.LOADCHUNK and CF.LOADCHUNK, if the chunk has RedisBloom's form: true, and the reply is written. `counts` is what
-// the item counts of a header are checked for. False if the row's handler is to run: the chunk is one of Bitsieve's own
+// is required of the item counts of a header. False if the row's handler is to run: the chunk is one of Bitsieve's own
 // dump, or of no filter.
 bool WriteRedisBloomChunk(commands::CommandContext& context, core::ItemCounts counts);
 

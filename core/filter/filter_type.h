@@ -133,11 +133,12 @@ struct FoldOperations {
   void (*fold_slice)(const Filter& from, Filter& to, uint64_t index);
 };
 
-// Checks of the item count that a header gives for a sub-filter.
+// A check of the item counts in RedisBloom's header. Neither value compares a count with the capacity of its sub-filter
+// or with its set bits: RedisBloom's own counts may be wrong, and it keeps filters whose bits have not all arrived.
+// They come in by RDB files and from masters, so that dumps and chunks of them must be readable, too.
 enum class ItemCounts : uint8_t {
-  kChecked,  // against its capacity and its bits: a count that they contradict is damage
-  kBounded,  // against its capacity, since its bits are still to come
-  kDrifted,  // none: RedisBloom's own counts may be wrong, and it keeps filters whose bits have not all arrived
+  kSummed,   // the total must be their sum, as RedisBloom requires of a client's header
+  kDrifted,  // the total is ignored
 };
 
 // The form in which RedisBloom hands out filters of a type and takes them in: a header, and the bytes of the

@@ -8,6 +8,7 @@ from subjects import MODULE, REDISBLOOM, SERVER, VALKEY_BLOOM
 
 YES, NO, WRONG_TYPE = b":1\r\n", b":0\r\n", b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
 BAD_DATA, REFUSED, ITEM_EXISTS = b"-ERR received bad data\r\n", b"-Couldn't load chunk!\r\n", b"-ERR item exists\r\n"
+BAD_HEADER = b"-ERR received bad data: RedisBloom header: it is too short\r\n"
 TOO_MANY, UNKNOWN = ARITY + b" for 'bf.reserve' command\r\n", b"-Unknown argument received\r\n"
 BOUNDS = b"-BUCKETSIZE: value must be in the range [1, %d]\r\n"
 INFO = b"*10\r\n+Capacity\r\n:100\r\n+Size\r\n:%d\r\n+Number of filters\r\n:%d\r\n"
@@ -60,7 +61,7 @@ EXAMPLES = {
                     (b"CF.LOADCHUNK k 193 x", {SERVER: OK, MODULE: ITEM_EXISTS}, LOADING)),
     "load-past-end": ((b"CF.LOADCHUNK k 99 x", {REDISBLOOM: OK, MODULE: REFUSED}),
                       (b"CF.LOADCHUNK k 99 x", {REDISBLOOM: REFUSED, MODULE: OK})),
-    "load-bad-header": ((b"BF.LOADCHUNK k 1 x", {REDISBLOOM: OK, MODULE: BAD_DATA}),
+    "load-bad-header": ((b"BF.LOADCHUNK k 1 x", {REDISBLOOM: OK, MODULE: BAD_HEADER}),
                         (b"BF.LOADCHUNK k 2 x", {REDISBLOOM: OK, MODULE: BAD_DATA})),
     "scan-within": ((b"CF.SCANDUMP k 3", ours(b"*2\r\n:5\r\n$2\r\ncd\r\n", b"*2\r\n:5\r\n$4\r\nabcd\r\n")),
                     (b"CF.SCANDUMP k 3", ours(b"*2\r\n:5\r\n$2\r\nce\r\n", b"*2\r\n:5\r\n$4\r\nabcd\r\n"))),

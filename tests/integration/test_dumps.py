@@ -117,14 +117,14 @@ class RedisBloomBytes(OwnServerTest):
     def test_hostile_headers_take_no_memory(self):
         link = struct.Struct("<QQQddIQB")
         good = (8, 64, 0, 0.05, 6.2352242295726885, 5, 10, 0)
-        changes = [(0, 1 << 60), (1, 0), (2, 11), (3, float("nan")), (4, float("nan")), (4, float("inf")),
+        changes = [(0, 1 << 60), (1, 0), (2, 1 << 51), (3, float("nan")), (4, float("nan")), (4, float("inf")),
                    (5, 0x7FFFFFFF), (6, 1 << 63), (7, 63)]
         used = self.client.info("memory")["used_memory"]
         for at, value in changes:
             fields = list(good)
             fields[at] = value
             header = struct.pack("<QIII", 0, 1, 5, 2) + link.pack(*fields)
-            with self.assertRaisesRegex(redis.ResponseError, "^received bad data$"):
+            with self.assertRaisesRegex(redis.ResponseError, "^received bad data: RedisBloom header: "):
                 self.client.execute_command("BF.LOADCHUNK", "bf", 1, header)
         self.assertEqual(self.client.info("memory")["used_memory"], used)
 

@@ -14,7 +14,7 @@ import redis
 from engine import SYNC_SECONDS, EngineTest, main
 from fake_server import read_command
 from harness import wait_until
-from module_filters import is_frozen, make_filters
+from module_filters import dump_chunks, is_frozen, make_filters
 from rdb_payload import fields, payload
 from redisbloom_fixtures import check, dumps, expected
 
@@ -66,7 +66,30 @@ class PayloadsTest(EngineTest):
         self.assertEqual(sum(found), 900)
         client.save()
         engine.restart()
-        self.assertEqual(self.client(engine).execute_command("BF.EXISTS", "drifted", "o-b:e2:1"), 1)
+        client = self.client(engine)
+        self.assertEqual(client.execute_command("BF.EXISTS", "drifted", "o-b:e2:1"), 1)
+        self.assert_loads_again(client, "drifted")
+
+    def test_filters_whose_chunks_have_not_all_come_load_again(self):
+        engine = self.make_engine(appendonly="yes")
+        client = self.client(engine)
+        client.restore("whole", 0, dumps()["b:e2"])
+        for cursor, chunk in list(dump_chunks(client, "whole"))[:2]:
+            client.execute_command("BF.LOADCHUNK", "half", cursor, chunk)
+        self.assert_loads_again(client, "half")
+        client.bgrewriteaof()
+        wait_until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0, SYNC_SECONDS, "it is rewritten")
+        engine.restart()
+        self.assert_loads_again(self.client(engine), "half")
+
+    def assert_loads_again(self, client, name):
+        chunks = list(dump_chunks(client, name))
+        client.delete("again")
+        for cursor, chunk in chunks:
+            client.execute_command("BF.LOADCHUNK", "again", cursor, chunk)
+        self.assertEqual(list(dump_chunks(client, "again")), chunks)
+        client.restore("again", 0, client.dump(name), replace=True)
+        self.assertEqual(list(dump_chunks(client, "again")), chunks)
 
     def test_versions_that_are_not_known(self):
         engine = self.make_engine()

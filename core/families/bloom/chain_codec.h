@@ -21,7 +21,6 @@ inline constexpr uint32_t kMaxSubFilters = 4096;
 struct ChainHeader {
   const ChainType& type;
   FilterParams params;
-  ItemCounts counts = ItemCounts::kChecked;
   std::vector<SubFilterRecord> sub_filters = {};  // oldest first
   std::vector<KeyHash> hashes = {};               // of its items, if it has no sub-filters
 

@@ -207,7 +207,8 @@ Result<std::vector<uint64_t>> Gains(const std::vector<SubFilterList>& levels) {
 }
 
 // Makes room for the union: from now on its items count, so that no other addition takes their places. Refuses, and
-// changes nothing, if what others added since the gains were worked out has taken too many. Returns how much was
+// changes nothing, if what others added since the gains were worked out has taken too many; if it has taken some, the
+// sub-filter counts as full, since no reader takes back one of more items than its capacity. Returns how much was
 // changed.
 Result<uint64_t> CountGains(std::span<SubFilter* const> sub_filters, std::span<const uint64_t> gains) {
   for (size_t i = 0; i < gains.size(); ++i) {
@@ -217,7 +218,10 @@ Result<uint64_t> CountGains(std::span<SubFilter* const> sub_filters, std::span<c
       return TooMany(items, sub_filters[i]->shape().capacity);
     }
   }
-  for (size_t i = 0; i < gains.size(); ++i) sub_filters[i]->CountChange(gains[i], 0);
+  for (size_t i = 0; i < gains.size(); ++i) {
+    const bool counters = sub_filters[i]->shape().layout->counters;
+    sub_filters[i]->CountChange(counters ? gains[i] : std::min(gains[i], sub_filters[i]->Room()), 0);
+  }
   return 1;  // counters that were saturated before may report no change
 }
 

@@ -37,7 +37,9 @@ std::optional<SubFilterShape> RedisBloomChain::NextShape(const ChainType&, const
   if (__builtin_mul_overflow(end.newest.capacity, uint64_t{params.expansion}, &capacity)) return std::nullopt;
   const SubFilterShape shape =
       RedisBloom::ShapeFor(capacity, end.newest.error_rate * 0.5, RedisBloom::RoundingOf(params));
-  if (end.sub_filters == kMaxSubFilters || !IsValid(shape)) return std::nullopt;
+  const bool is_too_long =
+      end.sub_filters >= kMaxSubFilters || end.hash_functions + shape.hash_functions > kMaxHashFunctions;
+  if (is_too_long || !IsValid(shape)) return std::nullopt;
   return shape;
 }
 

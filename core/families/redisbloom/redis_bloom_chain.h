@@ -4,7 +4,8 @@
 // Growth      a new sub-filter has `expansion` times the entries of the one before, and half its error rate: the first
 //             has half the requested rate (all of it if the filter does not grow), so that their sum stays below it.
 //             Nothing bounds the number of sub-filters: with EXPANSION 1 each lookup reads more and more of them.
-// Limits      growing ends (kCannotGrow) where RedisBloom's numbers would wrap around, or the rate would be 0.
+// Limits      growing ends (kCannotGrow) where RedisBloom's numbers would wrap around, where the rate would be 0, and
+//             where no reader would take the filter back: at kMaxSubFilters, and at kMaxHashFunctions.
 // Threads     thread-safe; MayContain and Prefetch take no lock.
 #pragma once
 
@@ -18,6 +19,8 @@ namespace bitsieve::core {
 
 class RedisBloomChain final : public ScalableFilter {
  public:
+  static constexpr uint64_t kMaxHashFunctions = 1 << 20;  // of one lookup, over all sub-filters
+
   using ScalableFilter::ScalableFilter;
 
   static Result<SubFilterShape> FirstShape(const ChainType& type, const FilterParams& params);

@@ -23,8 +23,6 @@ constexpr size_t kSubFilterBytes = 53;
 constexpr size_t kOldFixedBytes = 16;
 constexpr size_t kOldSubFilterBytes = 49;
 
-constexpr uint64_t kMaxProbes = 1 << 20;  // of one lookup, over all sub-filters
-
 constexpr std::string_view kBloomHeaderSource = "RedisBloom header";  // of errors
 
 uint32_t OptionsOf(const FilterParams& params) {
@@ -68,7 +66,7 @@ bool GetBits(uint64_t bytes, uint64_t stated, bool old, SubFilterShape& shape) {
   return old && shape.log2_positions != 0 && (stated == 0 || stated == uint64_t{1} << shape.log2_positions);
 }
 
-Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, ItemCounts counts, const std::string& which) {
+Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, const std::string& which) {
   SubFilterRecord sub_filter{};
   sub_filter.shape.layout = &kRedisBloomLayout;
   const auto bytes = in.Get<uint64_t>();
@@ -83,8 +81,8 @@ Result<SubFilterRecord> GetSubFilter(ByteReader& in, bool old, ItemCounts counts
   if (!GetBits(bytes, bits, old, sub_filter.shape))
     return Corrupt(kBloomHeaderSource, "bits and bytes of " + which + " do not match");
   if (!IsValid(sub_filter.shape)) return Corrupt(kBloomHeaderSource, "the shape of " + which + " is impossible");
-  const uint64_t most = counts == ItemCounts::kDrifted ? RedisBloom::kMaxEntries : sub_filter.shape.capacity;
-  if (sub_filter.items > most) return Corrupt(kBloomHeaderSource, which + " holds more items than it can");
+  if (sub_filter.items > RedisBloom::kMaxEntries)
+    return Corrupt(kBloomHeaderSource, which + " holds more items than it can");
   return sub_filter;
 }
 
@@ -92,17 +90,18 @@ Result<std::vector<SubFilterRecord>> GetSubFilters(ByteReader& in, const Fields&
   std::vector<SubFilterRecord> sub_filters;
   uint64_t items = 0;
   uint64_t bytes = 0;
-  uint64_t probes = 0;
+  uint64_t hash_functions = 0;
   for (uint32_t i = 0; i < fields.sub_filters; ++i) {
-    const Result<SubFilterRecord> sub_filter = GetSubFilter(in, fields.old, counts, "filter " + std::to_string(i));
+    const Result<SubFilterRecord> sub_filter = GetSubFilter(in, fields.old, "filter " + std::to_string(i));
     if (!sub_filter) return tl::unexpected(sub_filter.error());
     bytes += sub_filter->shape.BodyBytes();
-    probes += sub_filter->shape.hash_functions;
-    if (bytes > RedisBloom::kMaxBytes || probes > kMaxProbes) return Corrupt(kBloomHeaderSource, "it is too large");
+    hash_functions += sub_filter->shape.hash_functions;
+    if (bytes > RedisBloom::kMaxBytes || hash_functions > RedisBloomChain::kMaxHashFunctions)
+      return Corrupt(kBloomHeaderSource, "it is too large");
     items += sub_filter->items;
     sub_filters.push_back(*sub_filter);
   }
-  if (counts != ItemCounts::kDrifted && items != fields.items)
+  if (counts == ItemCounts::kSummed && items != fields.items)
     return Corrupt(kBloomHeaderSource, "the sizes of its filters do not add up to its total");
   return sub_filters;
 }
@@ -154,7 +153,7 @@ Result<ChainHeader> DecodeRedisBloomHeader(std::string_view bytes, ItemCounts co
   if (!sub_filters) return tl::unexpected(sub_filters.error());
   const FilterParams params = ParamsOf(*fields, sub_filters->front().shape);
   if (const Status status = Validate(params); !status) return Corrupt(kBloomHeaderSource, status.error().message);
-  return ChainHeader{kRedisBloomChain, params, counts, std::move(*sub_filters)};
+  return ChainHeader{kRedisBloomChain, params, std::move(*sub_filters)};
 }
 
 Result<std::unique_ptr<FilterDecoder>> OpenRedisBloom(std::string_view header_bytes, ItemCounts counts,

@@ -86,7 +86,6 @@ Status ValkeyBloomBuilder::Add(uint64_t capacity, std::optional<uint64_t> stated
   if (!made) return tl::unexpected(std::move(made).error());
   (*made)->memory().CopyIn(0, AsBytes(slice->bits));
   const uint64_t set_bits = (*made)->CountSet((*made)->memory().bytes());
-  if (stated_items > set_bits) return Corrupt(kValkeySource, which + " has fewer bits set than items");
   (*made)->Restore(stated_items.value_or(std::min(capacity, set_bits)), set_bits);
   sub_filters_.push_back(std::move(*made));
   return {};

@@ -111,8 +111,8 @@ TEST_F(OfRedisBloom, ErrorsAreRedisBlooms) {
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "bf", "x", header_}), "-ERR Second argument must be numeric\r\n");
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "bf", "1", header_}), kBadData);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "bf", "9", bits_}), kBadData) << "a filter in use is not written over";
-  EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "1", "x"}), kBadData);
-  EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "1", ""}), kBadData);
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "1", "x"}), "-ERR received bad data: RedisBloom header: it is too short\r\n");
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "1", ""}), Reply({"BF.LOADCHUNK", "new", "1", "x"}));
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "9", bits_}), kNotFound);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "0", ""}), kNotFound);
   EXPECT_EQ(Reply({"BF.LOADCHUNK", "new", "1", header_}), kOk);
@@ -185,11 +185,30 @@ TEST_F(OfRedisBloom, WhoTakesTheNameMeanwhileHasIt) {
   EXPECT_LT(budget.used_bytes(), loading);
 }
 
-TEST_F(OfRedisBloom, BytesThatAreNotItsOwnAreRefused) {
-  Reply({"BF.LOADCHUNK", "k", "1", header_});
-  EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "9", std::string(8, '\0')}), kBadData);
-  EXPECT_EQ(Reply({"EXISTS", "k"}), ":0\r\n");
+// RedisBloom hands them out if not all chunks had arrived, or if its counts had drifted.
+TEST_F(OfRedisBloom, CountsBeyondCapacityAndBitsGoThroughEveryForm) {
+  RedisBloomFields fields;
+  fields.items = fields.sub_filter[0].items = 1 << 24;
+  const std::string header = fields.Encode();
+  ASSERT_EQ(Reply({"BF.LOADCHUNK", "k", "1", header}), kOk);
+  ASSERT_EQ(Reply({"BF.LOADCHUNK", "k", "9", std::string(8, '\0')}), kOk);
+  EXPECT_EQ(Reply({"BF.CARD", "k"}), ":16777216\r\n");
+  EXPECT_EQ(Scan("k", "0").data, header);
+  ASSERT_EQ(Reply({"BF.RESTORE", "restored", Bulk(Reply({"BF.DUMP", "k"}))}), kOk);
+  ASSERT_EQ(Load("loaded", ScanAll("restored")), kOk);
+  ASSERT_EQ(Reply({"BF.ADD", "restored", "item"}), ":1\r\n");
+  ASSERT_EQ(Load("grown", ScanAll("restored")), kOk);
+  EXPECT_EQ(Reply({"BF.DUMP", "loaded"}), Reply({"BF.DUMP", "k"}));
+  EXPECT_EQ(Reply({"BF.DUMP", "grown"}), Reply({"BF.DUMP", "restored"}));
+  EXPECT_EQ(Reply({"BF.CARD", "grown"}), ":16777217\r\n");
   EXPECT_EQ(transfers.loads.Size(), 0U);
+}
+
+TEST_F(OfRedisBloom, ATotalThatIsNotTheSumIsRefused) {
+  RedisBloomFields fields;
+  fields.items = 2;
+  EXPECT_EQ(Reply({"BF.LOADCHUNK", "k", "1", fields.Encode()}),
+            "-ERR received bad data: RedisBloom header: the sizes of its filters do not add up to its total\r\n");
 }
 
 TEST_F(OfRedisBloom, LoadsAreBounded) {

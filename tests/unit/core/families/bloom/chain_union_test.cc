@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "core/families/bloom/bloom_types.h"
+#include "core/families/bloom/scalable_filter.h"
 #include "core/filter/filter.h"
 #include "core/filter/filter_factory.h"
 
@@ -88,6 +90,45 @@ TEST_F(ChainUnionTest, ARefusedUnionChangesNothing) {
   EXPECT_EQ(united.error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(destination->ItemCount(), items);
   EXPECT_EQ(destination->ChangeCount(), changes);
+}
+
+// A source that has the destination take further items after the items of the union were estimated.
+class LateAdder : public ScalableFilter {
+ public:
+  using ScalableFilter::ScalableFilter;
+  void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const override {
+    if (before_answer) before_answer();
+    ScalableFilter::MayContain(hashes, present);
+  }
+  std::function<void()> before_answer;
+
+ private:
+  const ChainType& chain_type() const override { return kClassicChain; }
+};
+
+// No reader takes back a sub-filter that counts more items than its capacity.
+TEST_F(ChainUnionTest, ItemsAddedAfterTheEstimateDoNotMakeASubFilterCountMoreThanItsCapacity) {
+  constexpr uint64_t kCapacity = 2000, kLate = 4;
+  ChainType late_type = kClassicChain;
+  late_type.make_empty = [](const FilterParams& params, MemoryBudget& budget) -> std::unique_ptr<ScalableFilter> {
+    return std::make_unique<LateAdder>(params, budget);
+  };
+  int tried = 0;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const auto destination = Make(kClassicType, kCapacity, seed);
+    const auto source = ScalableFilter::Make(late_type, destination->params(), budget_).value();
+    for (Filter* filter : {destination.get(), source.get()}) Fill(*filter, 0, kCapacity - kLate);
+    const std::array<const Filter*, 2> both = {destination.get(), source.get()};
+    if (kChainUnion.estimate(both).value() < kCapacity) continue;
+    ++tried;
+    static_cast<LateAdder&>(*source).before_answer = [&] { Fill(*destination, kCapacity, kCapacity + kLate); };
+    const std::array<const Filter*, 1> sources = {source.get()};
+    ASSERT_TRUE(kChainUnion.into(*destination, sources));
+    EXPECT_EQ(destination->ItemCount(), kCapacity);
+    const auto copy = CloneFilter(*destination, budget_, SystemClock());
+    EXPECT_TRUE(copy) << copy.error().message;
+  }
+  EXPECT_GT(tried, 0);
 }
 
 // The longest chain gives the new filter its length, wherever it stands.

@@ -56,7 +56,7 @@ class RedisBloomFilterTest : public testing::Test {
   }
   // Makes a filter from a header and bits, as a client loads them.
   Result<std::unique_ptr<Filter>> Load(const std::string& header, const std::string& bits) {
-    auto decoder = OpenRedisBloom(header, ItemCounts::kChecked, budget_);
+    auto decoder = OpenRedisBloom(header, ItemCounts::kSummed, budget_);
     if (!decoder) return tl::unexpected(decoder.error());
     if (Status status = (*decoder)->Append(AsBytes(bits)); !status) return tl::unexpected(status.error());
     return (*decoder)->Finish();
@@ -222,7 +222,7 @@ TEST_F(RedisBloomFilterTest, ReadsAFilterOfVersion1) {
   EXPECT_EQ(BitsOf(filter), bits);
   // It grows as it was made: to a power of two, with 32-bit hashes.
   AddNumbers(filter, 200);
-  const ChainHeader grown = DecodeRedisBloomHeader(filter.Header(), ItemCounts::kChecked).value();
+  const ChainHeader grown = DecodeRedisBloomHeader(filter.Header(), ItemCounts::kSummed).value();
   const SubFilterShape& newest = grown.sub_filters.back().shape;
   EXPECT_EQ(grown.sub_filters.size(), 2U);
   EXPECT_EQ(newest.error_rate, 0.005);
@@ -296,7 +296,7 @@ TEST_F(RedisBloomFilterTest, MemoryOfAllSubFiltersIsAskedBeforeAny) {
       3,
       {.bytes = 1 << 20, .bits = 1 << 23, .items = 0, .error = 0.05, .bits_per_entry = RedisBloom::BitsPerEntry(0.05)});
   MemoryBudget small(5 << 19);  // two and a half of them
-  const auto decoder = OpenRedisBloom(fields.Encode(), ItemCounts::kChecked, small);
+  const auto decoder = OpenRedisBloom(fields.Encode(), ItemCounts::kSummed, small);
   ASSERT_FALSE(decoder);
   EXPECT_EQ(decoder.error().code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(small.used_bytes(), 0U);
@@ -308,7 +308,6 @@ TEST_F(RedisBloomFilterTest, BitsThatContradictTheHeaderAreRefused) {
   EXPECT_TRUE(Load(fields.Encode(), bits));
   EXPECT_FALSE(Load(fields.Encode(), bits.substr(1)));
   EXPECT_FALSE(Load(fields.Encode(), bits + "x"));
-  EXPECT_FALSE(Load(fields.Encode(), std::string(8, '\0')));  // an item, but no bit
   EXPECT_EQ(budget_.used_bytes(), 0U);
 }
 
@@ -345,9 +344,11 @@ TEST_F(RedisBloomFilterTest, ChunksAreWrittenIntoAFilterThatIsThere) {
 
 TEST_F(RedisBloomFilterTest, CountsThatDriftedAreKept) {
   test::RedisBloomFields fields;
-  fields.items = 7;                 // not those of its sub-filter
-  fields.sub_filter[0].items = 11;  // more than its capacity, and than it has bits
-  EXPECT_FALSE(OpenRedisBloom(fields.Encode(), ItemCounts::kChecked, budget_));
+  fields.items = 7;  // not those of its sub-filter
+  fields.sub_filter[0].items = 11;
+  const auto refused = OpenRedisBloom(fields.Encode(), ItemCounts::kSummed, budget_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "RedisBloom header: the sizes of its filters do not add up to its total");
   auto decoder = OpenRedisBloom(fields.Encode(), ItemCounts::kDrifted, budget_);
   ASSERT_TRUE(decoder) << decoder.error().message;
   ASSERT_TRUE((*decoder)->Append(AsBytes(test::FromHex(test::kOneItemBits))));
@@ -358,6 +359,51 @@ TEST_F(RedisBloomFilterTest, CountsThatDriftedAreKept) {
   const auto restored = CloneFilter(**filter, budget_, SystemClock());
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ((*restored)->ItemCount(), 12U);
+}
+
+// Such counts come from RedisBloom, in RDB files and from masters.
+TEST_F(RedisBloomFilterTest, CountsBeyondCapacityAndBitsComeBackFromEveryForm) {
+  const std::string some_bits = test::FromHex(test::kOneItemBits);
+  for (const uint64_t items : {uint64_t{11}, uint64_t{1} << 24, uint64_t{1} << 33, RedisBloom::kMaxEntries}) {
+    for (const std::string& bits : {some_bits, std::string(8, '\0')}) {
+      for (const uint32_t options : {5U, 13U, 1U}) {
+        test::RedisBloomFields fields;
+        fields.items = fields.sub_filter[0].items = items;
+        fields.options = options;
+        SCOPED_TRACE(std::to_string(items) + ", options " + std::to_string(options) + ", bits " + ToHex(bits));
+        const auto loaded = Load(fields.Encode(), bits);
+        ASSERT_TRUE(loaded) << loaded.error().message;
+        auto& filter = static_cast<RedisBloomFilter&>(**loaded);
+        for (int further = 0; further < 2; ++further) {  // as it came; then grown, unless it does not scale
+          const auto chunks = Load(filter.Header(), BitsOf(filter));
+          ASSERT_TRUE(chunks) << chunks.error().message;
+          const auto image = CloneFilter(filter, budget_, SystemClock());
+          ASSERT_TRUE(image) << image.error().message;
+          for (const auto& copy : {&*chunks, &*image}) {
+            EXPECT_EQ((*copy)->ItemCount(), items + static_cast<uint64_t>(filter.SubFilters() - 1));
+            EXPECT_EQ(static_cast<RedisBloomFilter&>(**copy).Header(), filter.Header());
+            EXPECT_EQ(BitsOf(static_cast<RedisBloomFilter&>(**copy)), BitsOf(filter));
+          }
+          EXPECT_EQ(Add(filter, "another"), options == 13 ? kFull : further == 0 ? kAdded : kPresent);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(RedisBloomFilterTest, GrowthEndsWhereNoReaderWouldTakeItBack) {
+  test::RedisBloomSubFilterFields full{.error = 1e-300, .entries = 1};
+  full.bits_per_entry = RedisBloom::BitsPerEntry(full.error);
+  full.hashes = RedisBloom::HashFunctions(full.bits_per_entry);
+  full.bytes = 184;
+  full.bits = full.bytes * 8;
+  const auto most = static_cast<uint32_t>(RedisBloomChain::kMaxHashFunctions / full.hashes);
+  const test::RedisBloomFields fields{.items = most, .sub_filters = most, .sub_filter = std::vector(most, full)};
+  const auto filter = Load(fields.Encode(), std::string(uint64_t{most} * full.bytes, '\0'));
+  ASSERT_TRUE(filter) << filter.error().message;
+  EXPECT_EQ(Add(**filter, "one more"), kCannotGrow);
+  const auto copy = CloneFilter(**filter, budget_, SystemClock());
+  EXPECT_TRUE(copy) << copy.error().message;
 }
 
 TEST_F(RedisBloomFilterTest, NewIsToldOnceToManyThreads) {
