@@ -121,14 +121,20 @@ size_t AppendedRecords::Capacity() noexcept {
   return records_.capacity();
 }
 
-// Returns false if what is reserved might find no room in the other buffer.
+// Returns false if what is reserved might find no room in the other buffer. Threads that reserve at this moment see the
+// room of the smaller one.
 bool AppendedRecords::Swap(std::string& records, std::list<uint64_t>& segment_starts) noexcept {
   const core::LockGuard lock(lock_);
-  if (records.capacity() < records_.capacity()) return false;
-  const size_t more = records.capacity() - records_.capacity() + records_.size();
+  const bool is_smaller = records.capacity() < records_.capacity();
+  if (is_smaller && records.capacity() < kLeastBytes) return false;
+  const auto more = static_cast<int64_t>(records.capacity() + records_.size() - records_.capacity());
+  const int64_t before = free_room_.fetch_add(more, std::memory_order_relaxed);
+  if (is_smaller && before + more < 0) {
+    free_room_.fetch_sub(more, std::memory_order_relaxed);
+    return false;
+  }
   records.swap(records_);
   age_.Take();
-  free_room_.fetch_add(static_cast<int64_t>(more), std::memory_order_relaxed);
   segment_starts.splice(segment_starts.end(), segment_starts_);
   return true;
 }

@@ -5,7 +5,8 @@
 //
 // Memory      room for a record is reserved before its change is made, so appending it cannot fail, and appending a
 //             change allocates nothing. A reservation is one addition to a counter as long as the buffer has room; the
-//             buffer grows by doubling, and never has less room than is reserved.
+//             buffer grows by doubling, and never has less room than is reserved. It becomes smaller if the reader
+//             brings a smaller one.
 // Segments    BeginSegment marks the end of the records as the start of a segment: the log's thread takes these starts
 //             together with the records.
 // Files       the filter files that records of the log refer to, by position, until their records are obsolete.
@@ -35,6 +36,8 @@ class AppendedRecords {
   AppendedRecords(const core::Clock& clock, uint64_t start, std::function<void()> wake_reader,
                   const std::vector<log::FilterFile>& filter_files = {});
 
+  static constexpr size_t kLeastBytes = 256 << 10;
+
   class Entry;
   // Appends one record. May throw std::bad_alloc.
   void Append(const log::Record& record);
@@ -50,12 +53,15 @@ class AppendedRecords {
   // Marks the end as the start of a segment, and returns it. May throw std::bad_alloc.
   uint64_t BeginSegment();
 
-  // Moves all records to `records`, which is empty, and all starts of segments to the end of `segment_starts`. May
-  // throw std::bad_alloc, and has moved nothing then.
+  // Moves all records to `records`, which is empty, and all starts of segments to the end of `segment_starts`. The
+  // memory of `records` takes the place of the buffer's, unless it has to grow for that: if it is smaller than
+  // kLeastBytes, or than what is reserved. May throw std::bad_alloc, and has moved nothing then.
   void Take(std::string& records, std::list<uint64_t>& segment_starts);
   // Sets whether the reader is about to sleep. The first Append after that calls `wake_reader`, unless end() has shown
   // the reader that record.
   void SetReaderIdle(bool is_idle) { reader_is_idle_.store(is_idle); }
+  // Returns the bytes of memory that the buffer takes.
+  size_t Capacity() noexcept;
   UnwrittenAge& age() { return age_; }
   const UnwrittenAge& age() const { return age_; }
 
@@ -68,7 +74,6 @@ class AppendedRecords {
   template <class Encode>
   void AppendWith(size_t reserved, const Encode& encode) noexcept;
   bool MakeRoom(size_t bytes) noexcept;
-  size_t Capacity() noexcept;
   bool Swap(std::string& records, std::list<uint64_t>& segment_starts) noexcept;
   void WakeReaderIfIdle() noexcept;
 

@@ -24,7 +24,8 @@ constexpr uint64_t kSyncBytes = 32 << 20;
 constexpr uint64_t kMaxUnsyncedBytes = 64 << 20;
 constexpr milliseconds kRetryWritingAfter{200};
 constexpr milliseconds kRetryNotifyingAfter{2};  // it takes little memory
-constexpr milliseconds kIdle{1000};
+constexpr milliseconds kIdle{1000};              // without records, until memory is given back
+constexpr milliseconds kGiveBackEvery{10'000};
 constexpr milliseconds kSyncGlance{2};
 
 }  // namespace
@@ -165,6 +166,7 @@ void LogWriter::Run() {
       Fail(status.error());
     }
     NotifyReached();
+    GiveBackMemory();
     if (last) last_outcome_ = std::move(status);
   }
   removal_.Wait();
@@ -199,13 +201,21 @@ void LogWriter::SleepUntilNeeded() {
   for (bool in_time = true; in_time && !stopping_ && !write_requested_ && appended_.end() == pending_.end();) {
     if (due) {
       in_time = wake_.WaitUntil(mutex_, *due);
-    } else if (!pending_.HasSpareMemory()) {
+    } else if (!pending_.HasSpareMemory(appended_)) {
       wake_.Wait(mutex_);
-    } else if (!wake_.WaitUntil(mutex_, Clock::now() + kIdle)) {
-      pending_.FreeSpareMemory();  // what a burst of changes took
+    } else {
+      in_time = wake_.WaitUntil(mutex_, Clock::now() + kIdle);
+      if (!in_time) give_back_at_ = {};  // after a turn, which takes the other buffer of the appended records
     }
   }
   appended_.SetReaderIdle(false);
+}
+
+void LogWriter::GiveBackMemory() {
+  const Clock::time_point now = Clock::now();
+  if (now < give_back_at_) return;
+  pending_.GiveBackMemory();
+  give_back_at_ = now + kGiveBackEvery;
 }
 
 std::optional<LogWriter::Clock::time_point> LogWriter::SyncDue() const {

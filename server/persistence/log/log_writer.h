@@ -118,6 +118,8 @@ class LogWriter {
   void RecoverFromError();
   void RemoveObsolete();
   void NotifyReached();
+  // Gives back what a burst of changes, or of a slow disk, took, if it is time to look.
+  void GiveBackMemory();
 
   std::atomic<FsyncPolicy> policy_;      // relaxed: seen late, one batch goes by the old one
   std::atomic<bool> in_trouble_{false};  // released after the text; a change let through late is kept with the others
@@ -139,6 +141,7 @@ class LogWriter {
   // Used only by the thread.
   Clock::time_point retry_at_;
   std::optional<Clock::time_point> notify_at_;  // when to retry a notification that failed
+  Clock::time_point give_back_at_;              // when to look for memory to give back
   core::Status last_outcome_;                   // read once the thread was joined
 
   std::thread thread_;  // last: it uses all of the above

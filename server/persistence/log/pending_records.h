@@ -26,8 +26,8 @@ class PendingRecords {
   // Returns the position of the first record: up to there the log is durable or, if nothing is to be synced, written.
   // Any thread may call it.
   uint64_t begin() const { return begin_.load(std::memory_order_acquire); }
-  uint64_t end() const { return begin_.load(std::memory_order_relaxed) + records_.size(); }
-  size_t bytes() const { return records_.size(); }
+  uint64_t end() const { return begin_.load(std::memory_order_relaxed) + records_.bytes.size(); }
+  size_t bytes() const { return records_.bytes.size(); }
   // Returns the next frame of what lies between two positions that are not equal: whole records, about kFrameBytes of
   // them. A frame ends where a segment is to begin.
   std::string_view FrameAt(uint64_t position, uint64_t end) const;
@@ -41,18 +41,28 @@ class PendingRecords {
   // Returns `position`, or the start of the next segment if that is lower: records past it will be written again.
   uint64_t UpToNextStart(uint64_t position) const;
 
-  // Returns whether nothing is pending, and there is more memory than is worth keeping.
-  bool HasSpareMemory() const;
-  void FreeSpareMemory();
+  // Returns whether there is more memory than is worth keeping, here or for the appended records.
+  bool HasSpareMemory(AppendedRecords& appended) const;
+  // Gives back the memory of a burst: of a buffer that was at most a quarter full since the last call. What is appended
+  // has two buffers, of which Take brings one here. Called at intervals, it also gives it back while the log is in use.
+  void GiveBackMemory() noexcept;
 
  private:
+  // Memory with the most bytes that were in it since it was last looked at.
+  struct Buffer {
+    std::string bytes;
+    size_t most = 0;
+
+    void Fit();
+  };
+
   void SettleTaken();
 
   // Changed by the log's thread. Its release comes after that of ActiveSegment::written(), so that nobody sees more of
   // the log durable than written.
   std::atomic<uint64_t> begin_;
-  std::string taken_;    // from the appended records; its memory is reused
-  std::string records_;  // from begin_ on
+  Buffer taken_;    // from the appended records; its memory is reused
+  Buffer records_;  // from begin_ on
   std::list<uint64_t> segment_starts_;
 };
 

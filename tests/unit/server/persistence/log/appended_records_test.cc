@@ -84,6 +84,28 @@ TEST_F(AppendedRecordsTest, WhatIsReservedHasRoomInTheBufferThatIsSwappedInToo) 
   EXPECT_GE(Take().capacity(), kReserved);
 }
 
+TEST_F(AppendedRecordsTest, ASmallerBufferTakesItsPlaceUnlessMoreIsReserved) {
+  ASSERT_TRUE(appended.Reserve(5 << 20));
+  appended.Release(5 << 20);
+  std::string small;
+  small.reserve(1 << 20);
+  appended.Take(small, starts);
+  EXPECT_GE(small.capacity(), size_t{5} << 20);
+  EXPECT_LT(appended.Capacity(), size_t{2} << 20);
+
+  ASSERT_TRUE(appended.Reserve(3 << 20));
+  const size_t capacity = appended.Capacity();
+  std::string too_small;
+  too_small.reserve(1 << 20);
+  appended.Take(too_small, starts);
+  EXPECT_EQ(appended.Capacity(), capacity);
+  AppendChange(1, 3 << 20);
+  EXPECT_EQ(Take(), Encoded(log::Changed{core::ChangeKind::kAdded, 1, 1, 0, {kHash}}));
+  std::string tiny;
+  appended.Take(tiny, starts);
+  EXPECT_EQ(appended.Capacity(), capacity) << "it would have to grow again at once";
+}
+
 TEST_F(AppendedRecordsTest, RoomThatIsReleasedOrNotUsedIsReservedAgain) {
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(appended.Reserve(1 << 20));
@@ -146,7 +168,12 @@ TEST_F(AppendedRecordsTest, ManyThreadsAppendWhileOneTakes) {
         --left;
       });
     }
-    while (left != 0) all += Take();
+    while (left != 0) {
+      std::string records;
+      if (all.size() % 3 == 0) records.reserve(AppendedRecords::kLeastBytes);  // a smaller one, in between
+      appended.Take(records, starts);
+      all += records;
+    }
   }
   all += Take();
   EXPECT_EQ(appended.end(), 1000 + all.size());

@@ -82,17 +82,40 @@ TEST_F(PendingRecordsTest, StartsOfSegmentsAreKeptInOrderUntilASegmentBeginsTher
   EXPECT_EQ(pending.next_start(), std::nullopt);
 }
 
-TEST_F(PendingRecordsTest, TheMemoryOfABurstIsSpareOnceNothingIsPending) {
-  for (int i = 0; i < 3; ++i) Append(std::string(1 << 20, 'n'));
+// Takes a few records again and again, as a log does that is never idle.
+TEST_F(PendingRecordsTest, TheMemoryOfABurstIsGivenBackWhileTheLogIsInUse) {
+  EXPECT_FALSE(pending.HasSpareMemory(appended));
+  for (int i = 0; i < 30; ++i) Append(std::string(1 << 20, 'n'));
   pending.Take(appended);
-  EXPECT_FALSE(pending.HasSpareMemory());
-  pending.DropBefore(pending.end());
-  EXPECT_TRUE(pending.HasSpareMemory());
-  pending.FreeSpareMemory();
-  EXPECT_FALSE(pending.HasSpareMemory());
-  const std::string a = Append("a");
+  EXPECT_GT(appended.Capacity(), size_t{30} << 20) << "what is swapped in has as much room";
+  std::string kept = Append("kept");
   pending.Take(appended);
-  EXPECT_EQ(pending.FrameAt(pending.begin(), pending.end()), a);
+  pending.DropBefore(pending.end() - kept.size());
+  pending.GiveBackMemory();
+  EXPECT_TRUE(pending.HasSpareMemory(appended)) << "the burst was in the time that it looked back at";
+  for (int looks = 0; looks < 3; ++looks) {
+    for (int i = 0; i < 3; ++i) {
+      kept += Append(std::to_string(i));
+      pending.Take(appended);
+    }
+    pending.GiveBackMemory();
+  }
+  EXPECT_FALSE(pending.HasSpareMemory(appended));
+  EXPECT_EQ(pending.FrameAt(pending.begin(), pending.end()), kept);
+}
+
+TEST_F(PendingRecordsTest, MemoryThatIsNeededTimeAndAgainIsKept) {
+  size_t capacity = 0;
+  for (int looks = 0; looks < 5; ++looks) {
+    for (int i = 0; i < 8; ++i) Append(std::string(1 << 20, 'n'));
+    pending.Take(appended);
+    pending.DropBefore(pending.end());
+    pending.Take(appended);  // nothing
+    pending.GiveBackMemory();
+    if (looks == 1) capacity = appended.Capacity();
+  }
+  EXPECT_GT(capacity, size_t{8} << 20);
+  EXPECT_EQ(appended.Capacity(), capacity);
 }
 
 }  // namespace
