@@ -50,7 +50,7 @@ class Transition {
  public:
   Transition(State& state, size_t default_type) : state_(state), default_type_(default_type) {}
 
-  // A filter whose time is over is not there, unless the clock is set back and a crash brings it back.
+  // A filter whose time is over is not there, unless the clock is set back or a crash brings it back.
   std::string Run(const Step& step) {
     const auto before = state_.filters;
     for (FilterState& filter : state_.filters) {
@@ -180,17 +180,32 @@ bool Thaw(State& state, const Step& step) {
   return std::exchange(copy.frozen, false);
 }
 
-// The states in which each filter of the step whose time may be over is there, or is gone.
-std::vector<State> WithExpiry(const State& state, const Step& step, WallTimes times) {
+// Filters whose time was over, and is not any more since the clock was set back, may be there again: a lookup that does
+// not find them leaves them to be removed later.
+std::vector<State> WithClockSetBack(const State& state, const Step& step, WallTimes times) {
   std::vector<State> all = {state};
   for (size_t i = 0; i < state.filters.size(); ++i) {
+    if (!state.filters[i].expired || state.filters[i].expires_ms <= times.first_ms || !NamesFilter(step, i)) continue;
+    const size_t before = all.size();
+    for (size_t j = 0; j < before; ++j) {
+      State back = all[j];
+      back.filters[i].expired = false;
+      all.push_back(back);
+    }
+  }
+  return all;
+}
+
+// The states in which each filter of the step whose time may be over is there, or is gone.
+std::vector<State> WithExpiry(const State& state, const Step& step, WallTimes times) {
+  std::vector<State> all = WithClockSetBack(state, step, times);
+  for (size_t i = 0; i < state.filters.size(); ++i) {
     const int64_t expires_ms = state.filters[i].expires_ms;
-    if (!state.filters[i].exists || state.filters[i].expired || expires_ms == 0 || expires_ms > times.latest_ms ||
-        !NamesFilter(step, i))
-      continue;
+    if (!state.filters[i].exists || expires_ms == 0 || expires_ms > times.latest_ms || !NamesFilter(step, i)) continue;
     const bool surely = expires_ms <= times.first_ms;
     const size_t before = all.size();
     for (size_t j = 0; j < before; ++j) {
+      if (all[j].filters[i].expired) continue;
       State gone = all[j];
       gone.filters[i].expired = true;
       if (surely) {
