@@ -53,7 +53,7 @@ class SpreadBloom : public BitSubFilter {
   uint64_t positions() const { return positions_; }
 
   AddProgress DoAdd(const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added, uint64_t room) final {
-    if (room >= count && !memory().has_images()) [[likely]]
+    if (room >= count && !memory().has_images() && shape().hash_functions <= kMostInAByte) [[likely]]
       return AddAll(hashes, count, skip, added);
     AddProgress progress{0, 0, 0};
     for (; progress.done < count; ++progress.done) {
@@ -69,6 +69,8 @@ class SpreadBloom : public BitSubFilter {
   }
 
  private:
+  static constexpr uint32_t kMostInAByte = UINT8_MAX;
+
   // A loop has these by value: the compiler would load members again after every byte that it writes.
   struct Array {
     uint64_t* words;
@@ -88,8 +90,8 @@ class SpreadBloom : public BitSubFilter {
     return true;
   }
 
-  // Adds hashes where there is room for all and no image is open. The sums have a loop of their own: they would take
-  // registers away from the one that sets bits.
+  // Adds hashes where there is room for all, no image is open, and a byte can count the bits of one. The sums have a loop
+  // of their own: they would take registers away from the one that sets bits.
   AddProgress AddAll(const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added) {
     const Array array = this->array();
     for (size_t i = 0; i < count; ++i) added[i] = skip[i] != 0 ? 0 : static_cast<uint8_t>(SetBits(array, hashes[i]));

@@ -113,6 +113,17 @@ TEST_F(SpreadBloomTest, ManyHashFunctionsSetAsManyBits) {
   EXPECT_EQ(added, (std::vector<uint8_t>{1, 0}));
 }
 
+TEST_F(SpreadBloomTest, MoreHashFunctionsThanAByteCountsSetAsManyBits) {
+  for (const uint32_t hash_functions : {255, 256, 257, 512}) {
+    const auto bloom = Make(10, hash_functions);
+    const std::vector<KeyHash> hashes{{0, 1}, {0, 1}};
+    std::vector<uint8_t> skip(2), added(2);
+    EXPECT_EQ(Add(*bloom, hashes, skip, added).bits_set, hash_functions);
+    EXPECT_EQ(added, (std::vector<uint8_t>{1, 0})) << hash_functions;
+    EXPECT_EQ(bloom->set_bits(), hash_functions);
+  }
+}
+
 TEST_F(SpreadBloomTest, UnitingSetsTheBitsOfBoth) {
   const auto one = Make(10), other = Make(10);
   std::vector<uint8_t> skip(1), added(1);
