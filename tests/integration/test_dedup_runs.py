@@ -12,6 +12,13 @@ from harness import ENVIRONMENT, PATIENCE, binary, main
 CHECKPOINT_SUFFIX = ".bitsieve-dedup"
 
 
+def handles(process, number):
+    """Whether the process has said what it does on a signal: until then, the signal kills it."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+        masks = dict(line.split(":", 1) for line in status)
+    return any(int(masks[name], 16) >> (number - 1) & 1 for name in ("SigCgt", "SigBlk"))
+
+
 class State(DedupTest):
     def test_the_next_run_continues(self):
         days = [self.lines_with_repeats(20_000, 50_000) for _ in range(4)]
@@ -166,6 +173,8 @@ class Resume(DedupTest):
     def test_waiting_for_a_pipe_can_be_interrupted(self):
         process = subprocess.Popen([binary(), "dedup", "-q", "-o", self.path("out")], stdin=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=ENVIRONMENT)
+        while not handles(process, signal.SIGINT):
+            time.sleep(0.01)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(TIMEOUT), 130)

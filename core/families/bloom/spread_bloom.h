@@ -90,8 +90,8 @@ class SpreadBloom : public BitSubFilter {
     return true;
   }
 
-  // Adds hashes where there is room for all, no image is open, and a byte can count the bits of one. The sums have a loop
-  // of their own: they would take registers away from the one that sets bits.
+  // Adds hashes where there is room for all, no image is open, and a byte can count the bits of one. The sums have a
+  // loop of their own: they would take registers away from the one that sets bits.
   AddProgress AddAll(const KeyHash* hashes, size_t count, const uint8_t* skip, uint8_t* added) {
     const Array array = this->array();
     for (size_t i = 0; i < count; ++i) added[i] = skip[i] != 0 ? 0 : static_cast<uint8_t>(SetBits(array, hashes[i]));
