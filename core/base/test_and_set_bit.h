@@ -13,7 +13,7 @@ inline void TestAndSetBit(uint64_t* words, uint64_t place, uint64_t& were_set) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
   uint64_t word;
   asm("mov %0, %1\n\tbts %3, %1\n\tadc $0, %2\n\tmov %1, %0"
-      : "+m"(*at), "=&a"(word), "+r"(were_set)
+      : "+m"(*at), "=&a"(word), "+&r"(were_set)
       : "r"(place)
       : "cc");
 #else

@@ -80,12 +80,7 @@ void HashItems(HashKind kind, std::span<const std::string_view> items, uint64_t 
     return;
   }
   WithHash(kind, seed, [&](const auto& hash) {
-    for (size_t i = 0; i < items.size(); ++i) {
-      // Word by word: a copy of both at once would be made through memory (HashItemInto).
-      const auto [low, high] = hash(items[i]);
-      hashes[i].low = low;
-      hashes[i].high = high;
-    }
+    for (size_t i = 0; i < items.size(); ++i) hashes[i] = hash(items[i]);
   });
 }
 

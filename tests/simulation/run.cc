@@ -184,19 +184,22 @@ class Run {
     std::vector<MemoryStep> memory;
   };
 
+  template <class Step, class Act>
+  static void TakeDue(std::vector<Step>& steps, int64_t us, Act act) {
+    std::erase_if(steps, [&](const Step& step) {
+      if (step.after_us > us) return false;
+      act(step);
+      return true;
+    });
+  }
+
   // A millisecond of the main thread, which sets the clock and the memory, and ends the life when it is time.
   void PassTime(const Life& life, SimulatedDisk& disk, SimulatedServer& server, Steps& steps) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const int64_t us = (scheduler_.now_ns() - life_began_ns_) / 1000;
-    std::erase_if(steps.clock, [&](const ClockStep& step) {
-      if (step.after_us > us) return false;
-      wall_clock_.Step(step.step_ms);
-      return true;
-    });
-    std::erase_if(steps.memory, [&](const MemoryStep& step) {
-      if (step.after_us > us) return false;
+    TakeDue(steps.clock, us, [this](const ClockStep& step) { wall_clock_.Step(step.step_ms); });
+    TakeDue(steps.memory, us, [&server](const MemoryStep& step) {
       server.SetMemoryLimit(std::max<uint64_t>(step.bytes, 1));  // 0 is no limit
-      return true;
     });
     if (life.ending.is_crash() && life.ending.step == 0 && us >= life.ending.after_us) {
       disk.Crash(CrashKindOf(life.ending));
