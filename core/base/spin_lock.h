@@ -39,8 +39,8 @@ class BITSIEVE_CAPABILITY("spin lock") SpinLock {
   }
 
  private:
-  // Returns whether the process surely has no other thread. Then no thread holds the lock, and this one does not hold it
-  // when it starts another. An exchange would wait until all memory that was written before has been loaded into the
+  // Returns whether the process surely has no other thread. Then no thread holds the lock, and this one does not hold
+  // it when it starts another. An exchange would wait until all memory that was written before has been loaded into the
   // cache, for every item that is added.
   static bool IsOnlyThread() {
 #if __has_include(<sys/single_threaded.h>)
