@@ -67,11 +67,9 @@ bool CountingBloom::IsValidShape(const SubFilterShape& shape) {
 }
 
 void CountingBloom::Prefetch(std::span<const KeyHash> hashes) const {
-  // An absent item is mostly found out by its first counters: more lines than these would be loaded for nothing.
-  constexpr uint32_t kPrefetched = 3;
   for (const KeyHash& hash : hashes) {
     Positions positions(hash, shape().bits);
-    for (uint32_t i = 0; i < std::min(kPrefetched, shape().hash_functions); ++i) {
+    for (uint32_t i = 0; i < std::min(kFirstPlaces, shape().hash_functions); ++i) {
       __builtin_prefetch(words() + positions.Next() * counter_bits_ / 64);
     }
   }
@@ -93,11 +91,7 @@ uint64_t CountingBloom::Load(uint64_t position) const {
 }
 
 bool CountingBloom::Contains(const KeyHash& hash) const {
-  Positions positions(hash, shape().bits);
-  for (uint32_t i = 0; i < shape().hash_functions; ++i) {
-    if (Load(positions.Next()) == 0) return false;
-  }
-  return true;
+  return IsPresent(looked_up(), hash, [this](uint64_t position) { return uint64_t{Load(position) != 0}; });
 }
 
 uint64_t CountingBloom::Count(const KeyHash& hash) const {
@@ -108,9 +102,9 @@ uint64_t CountingBloom::Count(const KeyHash& hash) const {
 }
 
 void CountingBloom::MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const {
-  for (size_t i = 0; i < hashes.size(); ++i) {
-    if (Contains(hashes[i])) present[i] = 1;
-  }
+  MarkPresent(
+      looked_up(), hashes, present, [this](uint64_t position) { return uint64_t{Load(position) != 0}; },
+      [this](uint64_t position) { __builtin_prefetch(words() + position * counter_bits_ / 64); });
 }
 
 template <class Next>

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "core/families/bloom/positions.h"
+#include "core/families/bloom/spread_lookup.h"
 #include "core/families/bloom/sub_filter.h"
 
 namespace bitsieve::core {
@@ -70,6 +71,7 @@ class CountingBloom final : public SubFilter {
   template <class Next>
   Step Change(uint64_t position, Next next);
   uint64_t Load(uint64_t position) const;
+  SpreadArray<Positions> looked_up() const { return {shape().bits, shape().hash_functions, shape().MemoryBits() / 8}; }
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }
 
   const uint32_t counter_bits_;

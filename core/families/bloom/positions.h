@@ -2,9 +2,11 @@
 // they place: never changed. Thread-compatible.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "core/families/bloom/modulus.h"
 #include "core/hash/key_hash.h"
 
 namespace bitsieve::core {
@@ -15,6 +17,8 @@ inline constexpr uint32_t kMaxPositions = 64;  // of one item
 // core/families/bloom/classic_bloom.h explains why.
 class Positions {
  public:
+  using Range = uint64_t;  // m
+
   Positions(const KeyHash& hash, uint64_t m) : at_(hash.low), step_(hash.high | 1), m_(m) {}
   uint64_t Next() {
     const uint64_t position = MultiplyHigh(at_, m_);
@@ -37,40 +41,34 @@ class Positions {
   const uint64_t m_;
 };
 
-// Positions in [0, m) by plain double hashing, as RedisBloom has them: (at + i * step) mod 2^64 mod m. Only the first
-// two positions take divisions: from one to the next the rest grows by that of the step, less that of 2^64 where the
-// sum wraps around.
+// Positions in [0, m) by plain double hashing, as RedisBloom has them: (at + i * step) mod 2^64 mod m. From one to the
+// next the rest grows by that of the step, less that of 2^64 where the sum wraps around. Every second sum does, and a
+// processor cannot predict which: so there are no branches.
 class SteppedPositions {
  public:
-  SteppedPositions(const KeyHash& hash, uint64_t m) : at_(hash.low), step_(hash.high), m_(m) {}
+  using Range = Modulus;
+
+  SteppedPositions(const KeyHash& hash, const Modulus& m)
+      : at_(hash.low), step_(hash.high), m_(m.divisor()), place_(m.Of(at_)), growth_(m.Of(step_)) {
+    const uint64_t wrapped = growth_ + m_ - m.Of(0 - m_);
+    choice_ = growth_ ^ std::min(wrapped, wrapped - m_);
+  }
   uint64_t Next() {
-    if (step_in_m_ >= kUnknown) {  // once or twice
-      if (step_in_m_ == kUnbegun) {
-        step_in_m_ = kUnknown;
-        return place_ = at_ % m_;
-      }
-      step_in_m_ = step_ % m_;
-      wrapped_in_m_ = (0 - m_) % m_;
-    }
-    const bool wraps = __builtin_add_overflow(at_, step_, &at_);
-    const uint64_t less = wraps ? wrapped_in_m_ : 0;
-    place_ += step_in_m_;
-    place_ -= place_ >= m_ ? m_ : 0;
-    place_ += place_ < less ? m_ : 0;
-    return place_ -= less;
+    const uint64_t place = place_;
+    uint64_t wraps = 0 - uint64_t{__builtin_add_overflow(at_, step_, &at_)};
+    asm("" : "+r"(wraps));  // GCC 12 makes a branch of it where it knows that there are two values
+    place_ += growth_ ^ (choice_ & wraps);
+    place_ = std::min(place_, place_ - m_);
+    return place;
   }
 
  private:
-  // More than any rest.
-  static constexpr uint64_t kUnbegun = UINT64_MAX;
-  static constexpr uint64_t kUnknown = kUnbegun - 1;
-
   uint64_t at_;
   const uint64_t step_;
   const uint64_t m_;  // at most 2^63
-  uint64_t place_ = 0;
-  uint64_t step_in_m_ = kUnbegun;
-  uint64_t wrapped_in_m_ = 0;
+  uint64_t place_;
+  const uint64_t growth_;  // of the rest, unless the sum wraps around
+  uint64_t choice_;        // what turns growth_ into that of a sum that does
 };
 
 }  // namespace bitsieve::core

@@ -1,9 +1,10 @@
 // spread_bloom.h: the common part of the Bloom filters whose items set bits all over one array: everything except where
-// the bits lie, which `Places` gives. A Places is made from a hash and the number of positions, and returns one
-// position after the other.
+// the bits lie, which `Places` gives. A Places is made from a hash and a Places::Range, and returns one position after
+// the other; a Range is made from the number of positions.
 //
-// Operations  MayContain looks at the k bits until one is clear. Add sets them and counts those that were clear: an
-//             item is new if there are any. It looks first where there may be no room, or while an image is open.
+// Operations  MayContain looks at the first three of the k bits, then at the others until one is clear. Add sets the
+//             bits and counts those that were clear: an item is new if there are any. It looks first where there may be
+//             no room, or while an image is open.
 // Threads     as SubFilter.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "core/base/test_and_set_bit.h"
+#include "core/families/bloom/spread_lookup.h"
 #include "core/families/bloom/sub_filter.h"
 
 namespace bitsieve::core {
@@ -21,20 +23,19 @@ template <class Places>
 class SpreadBloom : public BitSubFilter {
  public:
   void Prefetch(std::span<const KeyHash> hashes) const final {
-    // The first bits of an absent item mostly show that it is absent: loading more lines than these would be a waste.
-    constexpr uint32_t kPrefetched = 3;
+    const Range range(positions_);
     for (const KeyHash& hash : hashes) {
-      Places places(hash, positions_);
-      for (uint32_t i = 0; i < std::min(kPrefetched, shape().hash_functions); ++i) {
+      Places places(hash, range);
+      for (uint32_t i = 0; i < std::min(kFirstPlaces, shape().hash_functions); ++i) {
         __builtin_prefetch(words() + places.Next() / 64);
       }
     }
   }
 
   void MayContain(std::span<const KeyHash> hashes, std::span<uint8_t> present) const final {
-    for (size_t i = 0; i < hashes.size(); ++i) {
-      if (Contains(hashes[i])) present[i] = 1;
-    }
+    MarkPresent(
+        looked_up(), hashes, present, [words = words()](uint64_t place) { return BitAt(words, place); },
+        [words = words()](uint64_t place) { __builtin_prefetch(words + place / 64); });
   }
 
   QuickAdd TryAddOne(const KeyHash& hash) noexcept final {
@@ -69,25 +70,24 @@ class SpreadBloom : public BitSubFilter {
   }
 
  private:
+  using Range = typename Places::Range;
+
   static constexpr uint32_t kMostInAByte = UINT8_MAX;
 
   // A loop has these by value: the compiler would load members again after every byte that it writes.
   struct Array {
     uint64_t* words;
-    uint64_t positions;
+    Range range;
     uint32_t hash_functions;
   };
 
+  bool Contains(const KeyHash& hash) const {
+    return IsPresent(looked_up(), hash, [words = words()](uint64_t place) { return BitAt(words, place); });
+  }
   // Relaxed, here and below: the result of an add reaches other threads through a socket or a lock, and that orders
   // these bits too.
-  bool Contains(const KeyHash& hash) const {
-    Places places(hash, positions_);
-    for (uint32_t i = 0; i < shape().hash_functions; ++i) {
-      const uint64_t place = places.Next();
-      const uint64_t word = __atomic_load_n(words() + place / 64, __ATOMIC_RELAXED);
-      if ((word >> (place % 64) & 1) == 0) return false;
-    }
-    return true;
+  static uint64_t BitAt(const uint64_t* words, uint64_t place) {
+    return __atomic_load_n(words + place / 64, __ATOMIC_RELAXED) >> (place % 64) & 1;
   }
 
   // Adds hashes where there is room for all, no image is open, and a byte can count the bits of one. The sums have a
@@ -107,14 +107,14 @@ class SpreadBloom : public BitSubFilter {
   // mispredicted at every third bit, and the processor would not get to the lines of the next items while it waits for
   // these.
   static uint64_t SetBits(Array array, const KeyHash& hash) {
-    Places places(hash, array.positions);
+    Places places(hash, array.range);
     uint64_t were_set = 0;
     for (uint32_t i = 0; i < array.hash_functions; ++i) TestAndSetBit(array.words, places.Next(), were_set);
     return array.hash_functions - were_set;
   }
   // A word whose bit is set already is not written, so that no image keeps a copy of it.
   uint64_t AddMissing(const KeyHash& hash) {
-    Places places(hash, positions_);
+    Places places(hash, Range(positions_));
     uint64_t bits_set = 0;
     for (uint32_t i = 0; i < shape().hash_functions; ++i) {
       const uint64_t place = places.Next();
@@ -128,7 +128,8 @@ class SpreadBloom : public BitSubFilter {
   }
 
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(memory().data()); }
-  Array array() const { return {words(), positions_, shape().hash_functions}; }
+  Array array() const { return {words(), Range(positions_), shape().hash_functions}; }
+  SpreadArray<Places> looked_up() const { return {Range(positions_), shape().hash_functions, shape().bits / 8}; }
 
   const uint64_t positions_;
 };

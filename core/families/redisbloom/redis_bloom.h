@@ -13,7 +13,7 @@
 //             to words, k = ceil(0.693147180559945 * b): RedisBloom's decimal constants and its order of operations,
 //             since k is worked out from the stored b again when bytes are read.
 // Operations  as ClassicBloom.
-// Cost        as ClassicBloom, and a 64-bit division for each position.
+// Cost        as ClassicBloom, and some instructions more for each position.
 // Limits      the items' hashes are the same in every filter: there is no seed, so a known false positive of one filter
 //             is one of every filter of this size and content. Plain double hashing does not keep low rates on small
 //             filters (classic_bloom.h).

@@ -73,7 +73,7 @@ struct RedisBloomFilter::Large {
 // ---- bits
 
 bool RedisBloomFilter::Bits::Contain(const KeyHash& hash) const {
-  SteppedPositions positions(hash, count);
+  SteppedPositions positions(hash, Modulus(count));
   for (uint32_t i = 0; i < hashes; ++i) {
     const uint64_t at = positions.Next();
     const uint64_t word = __atomic_load_n(words + at / 64, __ATOMIC_RELAXED);
@@ -83,7 +83,7 @@ bool RedisBloomFilter::Bits::Contain(const KeyHash& hash) const {
 }
 
 bool RedisBloomFilter::Bits::Add(const KeyHash& hash) const {
-  SteppedPositions positions(hash, count);
+  SteppedPositions positions(hash, Modulus(count));
   uint64_t missing = 0;
   for (uint32_t i = 0; i < hashes; ++i) {
     const uint64_t at = positions.Next();

@@ -11,12 +11,13 @@
 // Sizing      bytes = ceil(n ln(p) / (-8 (ln 2)^2)), bits = 8 bytes, k = max(1, round(bits / n ln 2)): in doubles, and
 //             in this order of operations, since another one may differ by a byte.
 // Operations  as ClassicBloom.
-// Cost        as ClassicBloom, and a 64-bit division for each position.
+// Cost        as ClassicBloom, and two multiplications more for each position.
 // Limits      plain double hashing does not keep low rates on small filters (classic_bloom.h).
 // Threads     as SubFilter.
 // Persisted   type 11; docs/filters/valkeybloom.md.
 #pragma once
 
+#include "core/families/bloom/modulus.h"
 #include "core/families/bloom/spread_bloom.h"
 
 namespace bitsieve::core {
@@ -26,18 +27,20 @@ extern const SubFilterLayout kValkeyBloomLayout;
 // The positions of an item, one after the other. Thread-compatible.
 class ValkeyPositions {
  public:
-  ValkeyPositions(const KeyHash& hash, uint64_t m) : at_(hash.low), step_(hash.high), m_(m) {}
+  using Range = Modulus;
+
+  ValkeyPositions(const KeyHash& hash, const Modulus& m) : at_(hash.low), step_(hash.high), m_(m) {}
   uint64_t Next() {
     if (index_ == 0) {
       index_ = 1;
-      return at_ % m_;
+      return m_.Of(at_);
     }
     at_ += step_;
     if (index_ == 1) {
       index_ = 2;
-      return step_ % m_;
+      return m_.Of(step_);
     }
-    return (at_ < kPrime ? at_ : at_ - kPrime) % m_;
+    return m_.Of(at_ < kPrime ? at_ : at_ - kPrime);
   }
 
  private:
@@ -45,7 +48,7 @@ class ValkeyPositions {
 
   uint64_t at_;
   const uint64_t step_;
-  const uint64_t m_;
+  const Modulus m_;
   uint32_t index_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/families/bloom/modulus.h"
 #include "core/hash/mix64.h"
 
 namespace bitsieve::core {
@@ -14,7 +15,7 @@ KeyHash MixedHash(uint64_t number) { return {Mix64(2 * number), Mix64(2 * number
 TEST(Positions, LieBelowTheNumberOfBits) {
   for (const uint64_t m : {1ULL, 2ULL, 63ULL, 64ULL, 1'000'003ULL, 1ULL << 40}) {
     Positions positions(MixedHash(m), m);
-    SteppedPositions stepped(MixedHash(m), m);
+    SteppedPositions stepped(MixedHash(m), Modulus(m));
     for (uint32_t i = 0; i < kMaxPositions; ++i) {
       EXPECT_LT(positions.Next(), m);
       EXPECT_LT(stepped.Next(), m);
@@ -45,7 +46,7 @@ TEST(SteppedPositions, AreThoseOfRedisBloom) {
   for (const uint64_t m : {1ULL, 7ULL, 64ULL, 958'506ULL, (1ULL << 63) - 25, 1ULL << 63}) {
     for (uint64_t i = 0; i < 1'000; ++i) {
       const KeyHash hash = MixedHash(i);
-      SteppedPositions positions(hash, m);
+      SteppedPositions positions(hash, Modulus(m));
       for (uint64_t j = 0; j < 12; ++j) ASSERT_EQ(positions.Next(), (hash.low + j * hash.high) % m) << m << ' ' << i;
     }
   }

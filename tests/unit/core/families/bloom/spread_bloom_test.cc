@@ -17,6 +17,8 @@ namespace {
 // The first place of an item is `low`, each further one `high` more.
 class NamedPlaces {
  public:
+  using Range = uint64_t;
+
   NamedPlaces(const KeyHash& hash, uint64_t positions) : next_(hash.low), step_(hash.high), positions_(positions) {}
   uint64_t Next() {
     const uint64_t place = next_ % positions_;

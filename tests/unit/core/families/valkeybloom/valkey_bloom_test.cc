@@ -49,7 +49,7 @@ TEST(ValkeyBloom, HashesAndPositionsAreValkeyBlooms) {
     const KeyHash hash = filter->HashOf(each.item);
     EXPECT_EQ(hash.low, each.hash.low) << each.item;
     EXPECT_EQ(hash.high, each.hash.high) << each.item;
-    ValkeyPositions positions(hash, shape.bits);
+    ValkeyPositions positions(hash, Modulus(shape.bits));
     for (const uint64_t position : each.positions) EXPECT_EQ(positions.Next(), position) << each.item;
   }
 }
@@ -59,11 +59,11 @@ TEST(ValkeyBloom, PositionsAreReducedByThePrimeFromTheThirdOn) {
   constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
   constexpr uint64_t kPrime = kMax - 58;  // 2^64 - 59
   constexpr uint64_t kEven = uint64_t{1} << 50;
-  ValkeyPositions first_two({kMax, kMax - 1}, kEven);
+  ValkeyPositions first_two({kMax, kMax - 1}, Modulus(kEven));
   EXPECT_EQ(first_two.Next(), kMax % kEven);
   EXPECT_EQ(first_two.Next(), (kMax - 1) % kEven);
   EXPECT_EQ(first_two.Next(), (kMax - 4 - kPrime) % kEven);
-  ValkeyPositions at_the_prime({kPrime, 0}, kEven);
+  ValkeyPositions at_the_prime({kPrime, 0}, Modulus(kEven));
   at_the_prime.Next();
   at_the_prime.Next();
   EXPECT_EQ(at_the_prime.Next(), 0U);
