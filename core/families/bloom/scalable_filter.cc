@@ -149,6 +149,12 @@ class Missing {
 
 // Looks up at most a chunk of hashes in the sub-filters older than `newest`. Hashes already found in it are left out.
 void AskOlder(const SubFilter& newest, std::span<const KeyHash> hashes, std::span<uint8_t> present) {
+  if (hashes.size() == 1) {
+    for (const SubFilter* older = newest.older(); older != nullptr && present[0] == 0; older = older->older()) {
+      older->MayContain(hashes, present);
+    }
+    return;
+  }
   Missing missing(hashes, present);
   for (const SubFilter* older = newest.older(); older != nullptr && !missing.empty(); older = older->older()) {
     missing.Ask(*older);
