@@ -50,8 +50,9 @@ std::vector<Reply> RepliesToSteps(const Words& command, const std::vector<Reply>
 }
 
 bool ReportsChange(const Step& step, const Reply& reply) {
-  static const std::set<std::string> kWrites = {"BF.RESERVE", "BF.ADD", "BF.DEL", "BF.CLEAR",  "BF.FREEZE", "DEL",
-                                                "UNLINK",     "RENAME", "COPY",   "PEXPIREAT", "PERSIST"};
+  static const std::set<std::string> kWrites = {"BF.RESERVE", "BF.ADD",       "BF.DEL", "BF.CLEAR", "BF.FREEZE",
+                                                "BF.RESTORE", "BF.LOADCHUNK", "DEL",    "UNLINK",   "RENAME",
+                                                "COPY",       "PEXPIREAT",    "PERSIST"};
   return kWrites.contains(step[0]) && (reply.text == "1" || reply.text == "OK");
 }
 
@@ -111,6 +112,10 @@ void Client::Run(const std::vector<Words>& commands) {
       continue;
     }
     if (random_.OneIn(8)) window = random_.Between(1, kMaxPipeline);
+    if (command[0] == "duplicate") {
+      if (!(command.size() > 3 ? DuplicateByChunks(command[1], command[2]) : Duplicate(command[1], command[2]))) break;
+      continue;
+    }
     Send(command);
     if (!AwaitReplies(window - 1)) break;
   }
@@ -118,18 +123,52 @@ void Client::Run(const std::vector<Words>& commands) {
   if (!is_cut_off_) Close();
 }
 
-void Client::Send(const Words& command) {
+bool Client::Duplicate(const std::string& from, const std::string& to) {
+  Send({"BF.DUMP", from});
+  if (!AwaitReplies(0)) return false;
+  if (!latest_.is_error()) SendAs({"BF.RESTORE", to}, {"BF.RESTORE", to, latest_.text, "REPLACE"});
+  return true;
+}
+
+bool Client::DuplicateByChunks(const std::string& from, const std::string& to) {
+  struct Chunk {
+    std::string iterator, bytes;
+  };
+  std::vector<Chunk> chunks;
+  for (std::string iterator = "0"; chunks.empty() || iterator != "0";) {
+    Send({"BF.SCANDUMP", from, iterator});
+    if (!AwaitReplies(0)) return false;
+    if (latest_.is_error()) return true;
+    iterator = latest_.elements[0].text;
+    chunks.push_back({iterator, latest_.elements[1].text});
+  }
+  chunks.pop_back();  // it is empty
+  Send({"DEL", to});
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    SendAs({"BF.LOADCHUNK", to, i + 1 == chunks.size() ? "last" : "next"},
+           {"BF.LOADCHUNK", to, chunks[i].iterator, chunks[i].bytes});
+    if (!AwaitReplies(0)) return false;
+    if (latest_.is_error()) break;
+  }
+  return true;
+}
+
+void Client::SendAs(const Words& command, const Words& words) {
   ++commands_;
-  Sent sent{.command = command,
+  Sent sent{.command = {},
             .replies = 0,
             .sent_ns = surroundings_.scheduler.now_ns(),
             .wall_ms = surroundings_.wall_clock.now_ms(),
             .received = {}};
-  for (std::string& word : sent.command) {
-    if (word.starts_with("@+")) word = std::to_string(sent.wall_ms + std::stoll(word.substr(2)));
-  }
+  const auto at_time = [&sent](Words timed) {
+    for (std::string& word : timed) {
+      if (word.starts_with("@+")) word = std::to_string(sent.wall_ms + std::stoll(word.substr(2)));
+    }
+    return timed;
+  };
+  sent.command = at_time(command);
   std::string bytes;
-  for (const Words& one : CommandsOf(sent.command)) {
+  for (const Words& one : CommandsOf(at_time(words))) {
     bytes += test::Encode(one);
     ++sent.replies;
   }
@@ -240,6 +279,7 @@ void Client::OnOtherReply(const Sent& sent, const Reply& reply) {
   // It waits for the changes of its own connection, and so for all before them.
   const bool is_synced = sent.command[0] == "WAITAOF" && reply.ToString() == "*[:1 :0]";
   if (is_synced && has_changed_) synced_steps_ = steps_.size();
+  latest_ = reply;
   if (sent.command[0] == "SAVE" && reply.text == "OK") saved_ns_ = std::max(saved_ns_, sent.sent_ns);
 }
 

@@ -12,6 +12,7 @@
 #include "tests/simulation/common_items.h"
 #include "tests/simulation/model.h"
 #include "tests/simulation/random.h"
+#include "tests/simulation/reply.h"
 #include "tests/simulation/scheduler.h"
 #include "tests/simulation/wall_times.h"
 
@@ -73,7 +74,13 @@ class Client {
 
   bool Connect();
   void Close();
-  void Send(const Words& command);
+  void Send(const Words& command) { SendAs(command, command); }
+  // Sends `words`, which are what the model knows as `command`.
+  void SendAs(const Words& command, const Words& words);
+  // Restores under the second name what a dump of the first returns: as a whole, or chunk by chunk. False if the server
+  // is gone.
+  bool Duplicate(const std::string& from, const std::string& to);
+  bool DuplicateByChunks(const std::string& from, const std::string& to);
   bool SendBytes(std::string_view bytes);
   // Waits for replies until at most `left` commands are without one. False if the server is gone.
   bool AwaitReplies(size_t left);
@@ -97,6 +104,7 @@ class Client {
   bool has_changed_ = false;   // something, over this connection
   std::vector<Sent> sent_;     // without a reply, in order
   std::string received_;
+  Reply latest_;  // of the commands of Duplicate
   std::vector<StepTimes> steps_;
   size_t synced_steps_ = 0;
   int64_t saved_ns_ = 0;

@@ -12,11 +12,13 @@ namespace {
 std::string Number(int64_t number) { return ":" + std::to_string(number); }
 const std::string kOk = "+OK";
 const std::string kAnyError = "-";
+const std::string kAnyString = "$";
 const std::string kAnything;
 
 bool Matches(const std::string& expected, const Reply& reply) {
   if (expected == kAnything) return true;
   if (expected == kAnyError) return reply.is_error();
+  if (expected == kAnyString) return reply.kind == '$' && reply.text != "-1";
   return reply.ToString() == expected;
 }
 
@@ -79,6 +81,10 @@ class Transition {
     if (verb == "EXISTS") return Number(filter.exists ? 1 : 0);
     if (verb == "RENAME") return Rename(filter, step[2]);
     if (verb == "COPY") return Copy(filter, step[2]);
+    if (verb == "BF.DUMP") return Dump(filter);
+    if (verb == "BF.SCANDUMP") return step[2] != "0" ? kAnything : Dump(filter) == kAnyError ? kAnyError : kAnything;
+    if (verb == "BF.RESTORE") return Restore(filter);
+    if (verb == "BF.LOADCHUNK") return step[2] != "last" ? kAnything : filter.exists ? kAnyError : Restore(filter);
     if (verb == "PEXPIREAT") return ExpireAt(filter, step[2]);
     if (verb == "PERSIST") return Number(filter.exists && std::exchange(filter.expires_ms, 0) != 0 ? 1 : 0);
     if (verb == "PEXPIRETIME") return Number(!filter.exists ? -2 : filter.expires_ms == 0 ? -1 : filter.expires_ms);
@@ -139,6 +145,15 @@ class Transition {
     copy = filter;
     return Number(1);
   }
+  std::string Dump(const FilterState& filter) {
+    state_.filters[kDumped] = filter;
+    state_.filters[kDumped].expires_ms = 0;
+    return filter.exists ? kAnyString : kAnyError;
+  }
+  std::string Restore(FilterState& filter) {
+    filter = std::exchange(state_.filters[kDumped], {});
+    return kOk;
+  }
   static std::string ExpireAt(FilterState& filter, const std::string& time) {
     if (!filter.exists) return Number(0);
     filter.expires_ms = std::stoll(time);
@@ -175,8 +190,8 @@ void Unite(std::vector<State>& states) {
 
 // A copy of a filter that is yet to be built is not frozen. Returns false if the step copies no frozen filter.
 bool Thaw(State& state, const Step& step) {
-  if (step[0] != "COPY") return false;
-  FilterState& copy = state.filters[KeyNumber(step[2])];
+  if (step[0] != "COPY" && step[0] != "BF.DUMP") return false;
+  FilterState& copy = state.filters[step[0] == "COPY" ? KeyNumber(step[2]) : kDumped];
   return std::exchange(copy.frozen, false);
 }
 
@@ -328,6 +343,7 @@ void Model::Crash(size_t durable, const std::vector<Pending>& pending, bool may_
     }
   }
   states_ = std::move(left);
+  for (State& state : states_) state.filters[kDumped] = {};
   Unite(states_);
   history_.clear();
 }

@@ -54,8 +54,11 @@ struct FilterState {
   auto operator<=>(const FilterState&) const = default;
 };
 
+inline constexpr size_t kDumped = kOwnKeys + kSharedKeys;
+
 struct State {
-  std::array<FilterState, kOwnKeys + kSharedKeys> filters;
+  // The last one is what the latest BF.DUMP returned, for BF.RESTORE.
+  std::array<FilterState, kOwnKeys + kSharedKeys + 1> filters;
   // After a crash: how many steps of the life before survived, if this is the state that is found.
   size_t least_survived = 0;
   size_t most_survived = 0;

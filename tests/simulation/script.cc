@@ -120,7 +120,8 @@ class Author {
       case 93:
         if (other == key) return {"EXISTS", key};
         for (auto& [item, times] : added_[key]) added_[other][item] = std::max(added_[other][item], times);
-        return {"COPY", key, other};
+        if (random_.OneIn(2)) return {"COPY", key, other};
+        return random_.OneIn(2) ? Words{"duplicate", key, other} : Words{"duplicate", key, other, "chunks"};
       case 94:
       case 95:
       case 96:

@@ -14,6 +14,8 @@
 //   client 1 BF.ADD c1:0 c1:i3        commands, in the order in which this client sends them; "@+500" is the time of
 //   client 1 MULTI | DEL c1:0 | EXEC  day in 500 ms, and "|" separates the commands of a transaction
 //   client 1 reconnect
+//   client 1 duplicate c1:0 c1:2      BF.DUMP, and BF.RESTORE of what it returns under the second name; with "chunks"
+//                                     at the end, BF.SCANDUMP and BF.LOADCHUNK
 //   end power step 60                 the machine goes down at the 60th step of the disk; or "end kill step N", "end
 //                                     kill time N" and "end power time N" (us), "end stop save", "end stop nosave"
 //
