@@ -233,6 +233,20 @@ std::vector<State> WithExpiry(const State& state, const Step& step, WallTimes ti
   return all;
 }
 
+// A filter that there was no memory to freeze takes items again, from some moment on.
+std::vector<State> WithGivenUpFreezes(std::vector<State> all, const Step& step) {
+  for (size_t i = 0; i < kDumped; ++i) {
+    const size_t before = NamesFilter(step, i) ? all.size() : 0;
+    for (size_t j = 0; j < before; ++j) {
+      if (!all[j].filters[i].frozen) continue;
+      State collects = all[j];
+      collects.filters[i].frozen = false;
+      all.push_back(collects);
+    }
+  }
+  return all;
+}
+
 // The states that a crash may leave of one: what has expired may not have been removed on the disk.
 std::vector<State> WithRevivals(const State& state) {
   std::vector<State> all = {state};
@@ -301,7 +315,9 @@ std::vector<Step> StepsOf(const Words& command) {
 Model::States Model::Follow(const States& before, const Step& step, const Reply* reply, WallTimes times) const {
   States after;
   for (const State& state : before) {
-    for (const State& at_time : WithExpiry(state, step, times)) {
+    std::vector<State> at_times = WithExpiry(state, step, times);
+    if (memory_is_refused_) at_times = WithGivenUpFreezes(std::move(at_times), step);
+    for (const State& at_time : at_times) {
       State changed = at_time;
       const std::string expected = Transition(changed, default_type_).Run(step);
       if (reply != nullptr && IsRefusal(*reply)) {

@@ -194,14 +194,10 @@ std::vector<std::pair<std::string, std::string>> MakeOptions(Random& random) {
           {"io-threads", std::to_string(random.Between(1, 3))}};
 }
 
-// Filters are not frozen there: when there is no memory for that, they take items again at some moment.
 void RefuseMemory(Random& random, Script& script) {
   for (Life& life : script.lives) {
     for (uint64_t i = random.Below(4); i > 0; --i) {
       life.memory_steps.push_back({static_cast<int64_t>(random.Magnitude(10'000)), random.Magnitude(100'000)});
-    }
-    for (ClientLine& line : life.commands) {
-      for (std::string& word : line.words) word = word == "BF.FREEZE" ? "EXISTS" : word;
     }
   }
 }
