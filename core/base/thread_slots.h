@@ -28,12 +28,12 @@ class ThreadSlots {
   // Calls use(slot) for all slots, those without an owner included.
   template <class Use>
   static void ForEach(const Use& use) {
-    for (Slot& slot : All().slots) use(slot);
+    for (Slot& slot : all_.slots) use(slot);
   }
 
  private:
   struct Slots {
-    Slots() { slots[kOwned].shared = true; }
+    constexpr Slots() { slots[kOwned].shared = true; }
 
     std::atomic<uint64_t> taken{0};  // a bit for each slot
     std::array<Slot, kOwned + 1> slots;
@@ -60,20 +60,15 @@ class ThreadSlots {
     bool is_made_;
   };
 
-  static Slots& All() {
-    static auto& slots = *new Slots;  // never freed: threads may end after it otherwise would have been
-    return slots;
-  }
-
   [[gnu::noinline]] static Slot& Take() {
     static const ThreadEnd thread_end;
     const size_t slot = TakeNumber();
-    if (thread_end.ReleaseThere(slot)) return All().slots[slot];
+    if (thread_end.ReleaseThere(slot)) return all_.slots[slot];
     Release(slot);
-    return All().slots[kOwned];
+    return all_.slots[kOwned];
   }
   static size_t TakeNumber() {
-    std::atomic<uint64_t>& all = All().taken;
+    std::atomic<uint64_t>& all = all_.taken;
     uint64_t taken = all.load(std::memory_order_relaxed);
     while (~taken != 0) {
       const auto free = static_cast<size_t>(std::countr_one(taken));
@@ -83,9 +78,11 @@ class ThreadSlots {
     return kOwned;
   }
   static void Release(size_t slot) {
-    if (slot != kOwned) All().taken.fetch_and(~(uint64_t{1} << slot), std::memory_order_release);
+    if (slot != kOwned) all_.taken.fetch_and(~(uint64_t{1} << slot), std::memory_order_release);
   }
 
+  // Not on the heap: memory for it might be refused. It has no destructor: threads may end after the program's objects.
+  static constinit inline Slots all_;
   static constinit inline thread_local Slot* mine_ = nullptr;
 };
 

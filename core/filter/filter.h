@@ -374,6 +374,21 @@ class Filter : public OwnerCount {
     }
   }
 
+  // Calls store(), which returns whether there was room, and grow() until there is. An addition whose search for room
+  // is refused memory is refused: if it grew instead, a replay, which has the memory, would give other content.
+  // `refusal` is kAdded at first; once growing failed, it says why, and growing is not tried again. Returns kAdded or
+  // the refusal.
+  template <class Store, class Grow>
+  static AddOutcome StoreOrGrow(const Store& store, const Grow& grow,
+                                AddOutcome& refusal) noexcept BITSIEVE_NO_THREAD_SAFETY_ANALYSIS {
+    for (bool is_stored = false;;) {
+      const AddOutcome searched = UnlessMemoryIsRefused([&] { return is_stored = store(), AddOutcome::kAdded; });
+      if (is_stored || IsRefused(searched)) return searched;
+      if (!IsRefused(refusal)) refusal = UnlessMemoryIsRefused(grow);
+      if (IsRefused(refusal)) return refusal;
+    }
+  }
+
  private:
   // Half of the cache that a core of today's servers has for itself: requests and replies take their share. Measured:
   // with 1.2 MB prefetching saves a tenth to a fourth of the time; below, the loop over a batch hides the loading as

@@ -16,6 +16,7 @@
 #include "core/filter/filter_union.h"
 #include "core/memory/memory_image.h"
 #include "tests/contract/every_option.h"
+#include "tests/support/filter_bytes.h"
 #include "tests/support/window_fixture.h"
 
 namespace bitsieve::test {
@@ -64,23 +65,6 @@ class Recorder final : public core::ChangeListener {
   size_t reserved_ = 0;  // the filter's writers exclude each other
 };
 
-struct Bytes {
-  std::string header;
-  std::string body;
-  bool operator==(const Bytes&) const = default;
-};
-
-Bytes BytesOf(core::FilterImage& image, uint64_t piece = UINT64_MAX) {
-  Bytes bytes{image.header(), std::string(image.body_bytes(), '\0')};
-  const auto body = std::as_writable_bytes(std::span(bytes.body));
-  for (uint64_t at = 0; at < body.size(); at += std::min<uint64_t>(piece, body.size() - at)) {
-    EXPECT_TRUE(image.Read(at, body.subspan(at, std::min<uint64_t>(piece, body.size() - at))));
-  }
-  return bytes;
-}
-
-Bytes BytesOf(const core::Filter& filter) { return BytesOf(*filter.Capture()); }
-
 class Replay : public testing::TestWithParam<OptionCase> {
  protected:
   std::unique_ptr<core::Filter> Make(const core::FilterParams& params, const core::Clock& clock) {
@@ -117,7 +101,7 @@ class Replay : public testing::TestWithParam<OptionCase> {
     EXPECT_TRUE(done == hashes.size() || outcomes[done - 1] == AddOutcome::kFull);
   }
 
-  std::unique_ptr<core::Filter> Decode(const Bytes& bytes) {
+  std::unique_ptr<core::Filter> Decode(const FilterBytes& bytes) {
     auto decoder = core::FilterDecoder::Open(bytes.header, budget_, replay_clock_);
     EXPECT_TRUE(decoder) << decoder.error().message;
     EXPECT_TRUE((*decoder)->Append(core::AsBytes(bytes.body)));
@@ -149,7 +133,8 @@ class Replay : public testing::TestWithParam<OptionCase> {
   }
 
   // Returns the filter of the image, brought to where the changes end.
-  std::unique_ptr<core::Filter> Replayed(const Bytes& image, uint64_t sequence, const std::vector<Recorded>& changes) {
+  std::unique_ptr<core::Filter> Replayed(const FilterBytes& image, uint64_t sequence,
+                                         const std::vector<Recorded>& changes) {
     std::unique_ptr<core::Filter> filter = Decode(image);
     Recorder again;
     filter->Attach(&again, kId, sequence);
@@ -197,7 +182,7 @@ TEST_P(Replay, OfAnImageAndItsHistoryGivesTheSameBytes) {
     const auto image = filter->Capture();
     for (uint64_t i = 20; i-- > 0;) Change(*filter, random, clock_);
     core::FilterClock copy_clock;
-    const Bytes bytes = BytesOf(*image);
+    const FilterBytes bytes = BytesOf(*image);
     auto decoder = core::FilterDecoder::Open(bytes.header, budget_, copy_clock);
     ASSERT_TRUE((*decoder)->Append(core::AsBytes(bytes.body)));
     const auto copy = std::move(*(*decoder)->Finish());
@@ -266,7 +251,7 @@ TEST_P(Replay, OfAnImageThatIsReadWhileAnotherThreadGoesOnGivesTheSameBytes) {
     while (rounds.load() < 20) std::this_thread::yield();
     core::MemoryBudget copies(core::MemoryImage::kChunkBytes);
     std::unique_ptr<core::FilterImage> image = filter->Capture({copies, core::Patience::kWait});
-    const Bytes bytes = BytesOf(*image, 100);
+    const FilterBytes bytes = BytesOf(*image, 100);
     const uint64_t sequence = image->sequence();
     image.reset();
     EXPECT_EQ(copies.used_bytes(), 0U);
@@ -286,7 +271,7 @@ TEST_P(Replay, OfAFilterThatMemoryWasRefusedToNowAndThenGivesTheSameBytes) {
   auto filter = std::move(*core::MakeFilter(GetParam().params, tight, clock_));
   Recorder recorder;
   filter->Attach(&recorder, kId, 0);
-  const Bytes empty = BytesOf(*filter);
+  const FilterBytes empty = BytesOf(*filter);
   std::mt19937_64 random(5);
   for (int i = 0; i < 60; ++i) {
     tight.set_limit_bytes(random() % 2);
@@ -351,9 +336,9 @@ INSTANTIATE_TEST_SUITE_P(Options, BigImage, testing::ValuesIn(EveryOption(150'00
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(BigImage, ShowsItsMomentWhateverChangesBetweenItsPieces) {
-  const Bytes before = BytesOf(*filter_);
+  const FilterBytes before = BytesOf(*filter_);
   const auto image = filter_->Capture();
-  Bytes read{image->header(), ""};
+  FilterBytes read{image->header(), ""};
   uint64_t next = kItems;
   while (read.body.size() < image->body_bytes()) {
     Add(next, 5000);
@@ -369,14 +354,14 @@ TEST_P(BigImage, ShowsItsMomentWhateverChangesBetweenItsPieces) {
 
 // Writers never wait for it: each holds the filter's lock.
 TEST_P(BigImage, IsWholeWhenThePoolOfAPatientReaderIsUsedUp) {
-  const Bytes before = BytesOf(*filter_);
+  const FilterBytes before = BytesOf(*filter_);
   core::MemoryBudget nothing(1);
   std::unique_ptr<core::FilterImage> image = filter_->Capture({nothing, core::Patience::kWait});
   Add(kItems, 20'000);
   Forget(kItems, 20'000);
   std::string body(image->body_bytes(), '\0');
   ASSERT_TRUE(image->Read(0, std::as_writable_bytes(std::span(body))));
-  EXPECT_TRUE((Bytes{image->header(), body} == before));
+  EXPECT_TRUE((FilterBytes{image->header(), body} == before));
   image.reset();
   EXPECT_EQ(nothing.used_bytes(), 0U);
 }
@@ -385,7 +370,7 @@ TEST_P(BigImage, IsLostWithoutMemoryButTheFilterGoesOn) {
   core::MemoryBudget nothing(1);
   const auto image = filter_->Capture({nothing, core::Patience::kLose});
   const uint64_t changes = filter_->ChangeCount();
-  const Bytes before = BytesOf(*filter_);
+  const FilterBytes before = BytesOf(*filter_);
   Add(kItems, 5000);
   Forget(kItems / 2, 5000);
   const bool unchanged = filter_->ChangeCount() == changes || GetParam().params.type == core::kRibbonType;

@@ -118,11 +118,9 @@ size_t CuckooFilter::DoAdd(std::span<const KeyHash> hashes, std::span<AddOutcome
 AddOutcome CuckooFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
   if (newest().IsSaturated(PairIn(*oldest_, newest(), key), newest().FingerprintOf(key))) return AddOutcome::kPresent;
   const bool present = SomeTableHolds(key);
-  while (!Store(key)) {
-    if (refusal <= AddOutcome::kAdded)
-      refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
-    if (refusal > AddOutcome::kAdded) return refusal;
-  }
+  const auto store = [&]() BITSIEVE_REQUIRES(writers()) { return Store(key); };
+  const auto grow = [this]() BITSIEVE_REQUIRES(writers()) { return Grow(); };
+  if (const AddOutcome stored = StoreOrGrow(store, grow, refusal); IsRefused(stored)) return stored;
   BumpChangeCount();
   return present ? AddOutcome::kPresent : AddOutcome::kAdded;
 }

@@ -88,6 +88,7 @@ class CuckooFilter final : public Filter {
   Status Append(std::unique_ptr<CuckooTable> table) BITSIEVE_REQUIRES(writers());
   CuckooTable& newest() const { return *chain_.newest(); }
   AddOutcome AddOne(const CuckooKey& key, AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
+  // Returns false if no table has room near the item's buckets. Throws std::bad_alloc as SearchWay does.
   bool Store(const CuckooKey& key) BITSIEVE_REQUIRES(writers());
   bool RemoveOne(const CuckooKey& key) BITSIEVE_REQUIRES(writers());
   AddOutcome Grow() BITSIEVE_REQUIRES(writers());

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <new>
 #include <vector>
 
 #include "core/families/cuckoo/cuckoo_geometry.h"
@@ -86,11 +85,11 @@ class CuckooSteps {
 };
 
 // Looks for the free slot that is nearest to the pair, in at most `max_iterations` buckets besides. Calls use(way) and
-// returns true if there is one. A search for which there is no memory has found nothing. `Table` has geometry() and
-// shape(), and for a bucket FreeSlot(bucket), kNone if none is free, FingerprintAt(bucket, slot) and
-// AddressOf(bucket).
+// returns true if there is one. Passes std::bad_alloc through: to a caller that grew instead, a replay of the same
+// additions, for which there is memory, would give other content. `Table` has geometry() and shape(), and for a bucket
+// FreeSlot(bucket), kNone if none is free, FingerprintAt(bucket, slot) and AddressOf(bucket).
 template <class Table, class Use>
-bool SearchWay(const Table& table, const CuckooPair& pair, uint32_t max_iterations, const Use& use) try {
+bool SearchWay(const Table& table, const CuckooPair& pair, uint32_t max_iterations, const Use& use) {
   using Step = CuckooWay::Step;
   CuckooSteps steps;
   steps.push_back({pair.bucket, Step::kStart, 0});
@@ -114,8 +113,6 @@ bool SearchWay(const Table& table, const CuckooPair& pair, uint32_t max_iteratio
       steps.push_back({next, at, slot});
     }
   }
-  return false;
-} catch (const std::bad_alloc&) {
   return false;
 }
 

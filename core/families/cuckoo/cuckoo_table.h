@@ -77,8 +77,8 @@ class CuckooTable : public ChainMember<CuckooTable> {
   // Returns whether the buckets hold nothing but this fingerprint: then no moves can make room for it.
   bool IsSaturated(const CuckooPair& pair, uint64_t fingerprint) const;
 
-  // Returns false if none of the `max_iterations` buckets nearest to the pair has a free slot; then nothing has
-  // changed.
+  // Returns false if none of the `max_iterations` buckets nearest to the pair has a free slot. Throws std::bad_alloc if
+  // the search for one is refused memory. In both cases nothing has changed.
   bool Insert(const CuckooPair& pair, uint64_t fingerprint, uint32_t max_iterations, MoveVersion& version);
   // Removes one such fingerprint; returns false if there is none.
   bool Remove(const CuckooPair& pair, uint64_t fingerprint, MoveVersion& version);

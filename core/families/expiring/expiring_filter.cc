@@ -225,11 +225,9 @@ AddOutcome ExpiringFilter::AddOne(const CuckooKey& key, AddOutcome& refusal) {
     const bool renewed = RenewsItems(shared_params()) && Renew(holder);
     return renewed ? AddOutcome::kRenewed : AddOutcome::kPresent;
   }
-  while (!Store(key)) {
-    if (refusal <= AddOutcome::kAdded)
-      refusal = UnlessMemoryIsRefused([this]() BITSIEVE_REQUIRES(writers()) { return Grow(); });
-    if (refusal > AddOutcome::kAdded) return refusal;
-  }
+  const auto store = [&]() BITSIEVE_REQUIRES(writers()) { return Store(key); };
+  const auto grow = [this]() BITSIEVE_REQUIRES(writers()) { return Grow(); };
+  if (const AddOutcome stored = StoreOrGrow(store, grow, refusal); IsRefused(stored)) return stored;
   BumpChangeCount();
   return AddOutcome::kAdded;
 }

@@ -113,6 +113,7 @@ class ExpiringFilter final : public Filter {
   // Returns the newest table that holds the item.
   Holder NewestHolder(const CuckooKey& key) const BITSIEVE_REQUIRES(writers());
   AddOutcome AddOne(const CuckooKey& key, AddOutcome& refusal) BITSIEVE_REQUIRES(writers());
+  // Returns false if no table has room near the item's buckets. Throws std::bad_alloc as SearchWay does.
   bool Store(const CuckooKey& key) BITSIEVE_REQUIRES(writers());
   // Returns whether that lets the item expire later.
   bool Renew(const Holder& holder) BITSIEVE_REQUIRES(writers());

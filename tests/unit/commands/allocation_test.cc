@@ -1,4 +1,4 @@
-// Counts allocations: in the steady state a command makes none.
+// Counts allocations: in the steady state a command makes none. And what an addition does that is refused one.
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "core/filter/filter_factory.h"
 #include "tests/support/command_fixture.h"
 #include "tests/support/failing_memory.h"
+#include "tests/support/filter_bytes.h"
+#include "tests/support/filter_types.h"
+#include "tests/support/manual_clock.h"
 
 namespace bitsieve::server {
 namespace {
@@ -100,6 +104,32 @@ TEST(AllocationTest, UsersThatAreRemovedTogetherHaveTheirClientsLookedForOnce) {
   for (int i = 0; i < kUsers; ++i) fixture.Reply({"ACL", "SETUSER", UserName(i), "on"});
   fixture.control.load_users = [&fixture] { return fixture.users.Replace("user somebody on"); };
   EXPECT_LT(AllocationsOf(fixture, {"ACL", "LOAD"}), 10U * (kClients + kUsers));
+}
+
+// A log has the additions that were not refused, and a replay has the memory for all of them.
+TEST(AllocationTest, AnAdditionThatIsRefusedMemoryChangesNothing) {
+  const test::ManualClock clock;
+  for (const core::FilterTypeRow* type : core::FilterTypes()) {
+    if (!test::ByReserve(*type)) continue;
+    core::FilterParams params{.type = type->type, .error_rate = 1e-6, .capacity = 100, .expansion = 2, .seed = 7};
+    test::SetRequiredParams(params);
+    core::MemoryBudget budget;
+    const auto filter = core::MakeFilter(params, budget, clock).value();
+    const auto replayed = core::MakeFilter(params, budget, clock).value();
+    uint64_t refused = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const core::KeyHash hash = filter->HashOf(std::to_string(i % 7'000));
+      core::AddOutcome outcome{}, again{};
+      // A search for room may be refused memory that growing then gets.
+      test::RefuseMemory(test::Whose::kThisThreads, 0, i % 5 == 0 ? 1 : i % 5 == 1 ? UINT64_MAX : 0);
+      filter->Add({&hash, 1}, {&outcome, 1});
+      test::AllowMemory();
+      refused += outcome == core::AddOutcome::kOutOfMemory;
+      if (!core::IsRefused(outcome)) replayed->Add({&hash, 1}, {&again, 1});
+    }
+    EXPECT_EQ(test::BytesOf(*filter), test::BytesOf(*replayed)) << type->name;
+    EXPECT_EQ(refused > 0, type->name != "window") << type->name;
+  }
 }
 
 TEST(AllocationTest, TheCounterCounts) {
