@@ -21,6 +21,8 @@ constexpr int64_t kLookAgainNs = 10'000'000;
 // A reply that takes longer never comes.
 constexpr int64_t kPatienceNs = int64_t{300} * 1'000'000'000;
 constexpr uint64_t kMaxPipeline = 16;
+// If each command without a reply may have been executed or refused, the states are too many beyond this.
+constexpr uint64_t kMaxPipelineIfRefused = 4;
 
 std::string Join(const Words& words) {
   std::string text;
@@ -57,6 +59,14 @@ bool ReportsChange(const Step& step, const Reply& reply) {
 }
 
 }  // namespace
+
+Client::Client(size_t number, size_t default_type, bool memory_is_refused, uint64_t seed,
+               const Surroundings& surroundings)
+    : number_(number),
+      random_(seed),
+      surroundings_(surroundings),
+      max_pipeline_(memory_is_refused ? kMaxPipelineIfRefused : kMaxPipeline),
+      model_(default_type, memory_is_refused) {}
 
 // ---- a life
 
@@ -111,7 +121,7 @@ void Client::Run(const std::vector<Words>& commands) {
       if (!Connect()) return;
       continue;
     }
-    if (random_.OneIn(8)) window = random_.Between(1, kMaxPipeline);
+    if (random_.OneIn(8)) window = random_.Between(1, max_pipeline_);
     if (command[0] == "duplicate") {
       if (!(command.size() > 3 ? DuplicateByChunks(command[1], command[2]) : Duplicate(command[1], command[2]))) break;
       continue;

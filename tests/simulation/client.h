@@ -31,8 +31,7 @@ class Client {
     std::string socket_path;
   };
 
-  Client(size_t number, size_t default_type, bool memory_is_refused, uint64_t seed, const Surroundings& surroundings)
-      : number_(number), random_(seed), surroundings_(surroundings), model_(default_type, memory_is_refused) {}
+  Client(size_t number, size_t default_type, bool memory_is_refused, uint64_t seed, const Surroundings& surroundings);
 
   // Looks at everything that the model knows of; the server has just started. Stops when the server is gone.
   void Verify();
@@ -96,6 +95,7 @@ class Client {
   const size_t number_;
   Random random_;
   const Surroundings& surroundings_;
+  const uint64_t max_pipeline_;
   Model model_;
   int socket_ = -1;
   bool is_cut_off_ = false;

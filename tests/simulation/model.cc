@@ -320,10 +320,13 @@ Model::States Model::Follow(const States& before, const Step& step, const Reply*
     for (const State& at_time : at_times) {
       State changed = at_time;
       const std::string expected = Transition(changed, default_type_).Run(step);
-      if (reply != nullptr && IsRefusal(*reply)) {
+      const bool is_refused = reply != nullptr && IsRefusal(*reply);
+      if (is_refused || (reply == nullptr && memory_is_refused_)) {
         after.push_back(at_time);
-      } else if (reply == nullptr || Matches(expected, *reply)) {
-        if (reply == nullptr && memory_is_refused_) after.push_back(at_time);
+        // There was memory for the filter, and none for the item.
+        if (State made = at_time; memory_is_refused_ && MakeFilter(made, step)) after.push_back(made);
+      }
+      if (!is_refused && (reply == nullptr || Matches(expected, *reply))) {
         after.push_back(changed);
         if (Thaw(changed, step)) after.push_back(changed);
       }
