@@ -68,6 +68,8 @@ class Comparison:
         for words in step.commands:
             try:
                 yield subject.receive(step.version, words)
+            except TimeoutError as error:
+                raise TimeoutError(f"{subject.name} sent no reply to {words}, of the pipeline {step.commands}") from error
             except (EOFError, ConnectionError):
                 return
 
