@@ -69,7 +69,7 @@ class Comparison:
             try:
                 yield subject.receive(step.version, words)
             except TimeoutError as error:
-                raise TimeoutError(f"{subject.name} sent no reply to {words}, of the pipeline {step.commands}") from error
+                raise TimeoutError(f"{subject.name} sent no reply to {words} of {step.commands}") from error
             except (EOFError, ConnectionError):
                 return
 
