@@ -117,8 +117,8 @@ class ExpiringTable : public ChainMember<ExpiringTable> {
   double RateWith(uint64_t live) const;
 
   // Stores a fingerprint that is not there until the epoch is over, which is at most Epochs::per_ttl() after the
-  // current one. Returns false if none of the kMaxIterations buckets nearest to the pair has a free slot; then nothing
-  // has changed that lookups could see.
+  // current one. Returns false if none of the kMaxIterations buckets nearest to the pair has a free slot. Throws
+  // std::bad_alloc if the search for one is refused memory. In both cases nothing has changed that lookups could see.
   bool Insert(const CuckooPair& pair, uint64_t fingerprint, uint64_t epoch, MoveVersion& version);
   // Keeps what FindLive found until this epoch is over, which is a later one.
   void Renew(const Place& place, uint64_t epoch, MoveVersion& version);

@@ -49,7 +49,7 @@ TEST_F(HashListTest, AHashOfZerosIsAHashAsAnyOther) {
   EXPECT_TRUE(Has(0));
 }
 
-TEST_F(HashListTest, LooksUpABatchAndLeavesWhatIsPresent) {
+TEST_F(HashListTest, LooksUpABatchAndLeavesWhatIsThere) {
   for (uint64_t i = 0; i < 5; ++i) list_.Add(HashNumber(i), pins_);
   std::vector<KeyHash> hashes;
   for (uint64_t i = 0; i < 64; ++i) hashes.push_back(HashNumber(i));
