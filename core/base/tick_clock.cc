@@ -3,9 +3,15 @@
 #include <chrono>
 #include <thread>
 
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
 namespace bitsieve::core {
 
 #if defined(__x86_64__)
+
+uint64_t TickClock::Now() { return __rdtsc(); }
 
 namespace {
 
@@ -43,6 +49,10 @@ double TickClock::MeasureRate() {
 }
 
 #else
+
+uint64_t TickClock::Now() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
 
 double TickClock::MeasureRate() {
   using Period = std::chrono::steady_clock::period;

@@ -1,27 +1,16 @@
 // tick_clock.h: a counter of the processor, for durations that are measured around every batch of commands: reading it
 // costs half of what std::chrono::steady_clock costs. Elsewhere than on x86-64 it is the steady clock itself.
-// Thread-safe: static functions.
+// Thread-safe: static functions. A program that defines them itself, as the simulation does, replaces the clock: so
+// tick_clock.cc is by itself in its object file.
 #pragma once
 
 #include <cstdint>
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#else
-#include <chrono>
-#endif
 
 namespace bitsieve::core {
 
 class TickClock {
  public:
-  static uint64_t Now() {
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-  }
+  static uint64_t Now();
   // 0 if `end` is before `begin`, as between processors whose counters differ.
   static uint64_t Nanoseconds(uint64_t begin, uint64_t end) {
     static const double kNanosecondsPerTick = MeasureRate();

@@ -1,4 +1,4 @@
-"""For each known difference a command and two replies that are this difference, and others that are none.
+"""For each known difference commands with two replies that are this difference, and last one that is none.
 
 An example is a command, the replies by role, and what else is known: the type of the key, and whether it is loading.
 """
@@ -20,9 +20,9 @@ def ours(bitsieve, theirs, role=REDISBLOOM):
     return {role: theirs, SERVER: bitsieve}
 
 
-def changes(*hashes):
+def changes(*hashes, more=0):
     run = b"\x01%c\0" % len(hashes) + b"".join(hashes) if hashes else b""
-    return b"*3\r\n$1\r\np\r\n$%d\r\n%s\r\n:0\r\n" % (len(run), run)
+    return b"*3\r\n$1\r\np\r\n$%d\r\n%s\r\n:%d\r\n" % (len(run), run, more)
 
 
 def error(text):
@@ -80,6 +80,8 @@ EXAMPLES = {
     "sizes": ((b"BF.INFO k", {SERVER: INFO % (1104, 1), MODULE: INFO % (1072, 1)}),
               (b"BF.INFO k", {SERVER: INFO % (1104, 1), MODULE: INFO % (1072, 2)})),
     "changes-of-loaded": ((b"BF.CHANGES k p", {SERVER: changes(HASHES[1]), MODULE: changes(*HASHES)}),
+                          (b"BF.CHANGES k p COUNT 1", {SERVER: changes(HASHES[1]),
+                                                       MODULE: changes(HASHES[0], more=1)}),
                           (b"BF.CHANGES k p", {SERVER: changes(*HASHES), MODULE: changes(HASHES[1])})),
     "valkey-capacity": ((b"BF.RESERVE k 0.1 4611686018427387904", ours(b"-ERR capacity\r\n", OK, VALKEY_BLOOM)),
                         (b"BF.RESERVE k 0.1 1000", ours(b"-ERR capacity\r\n", OK, VALKEY_BLOOM))),

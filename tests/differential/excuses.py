@@ -235,7 +235,7 @@ def added_hashes(reply):
 
 @excuse
 def changes_of_loaded(case):
-    """The module has the server's changes among others. With COUNT it may have the first ones only."""
+    """The module has the server's changes among others. With COUNT a reply may have none of them yet."""
     server, module = case.of(SERVER), case.of(MODULE)
     if case.name != "BF.CHANGES" or server is None or module is None or is_error(server) or is_error(module):
         return False
@@ -246,4 +246,4 @@ def changes_of_loaded(case):
     for each in more:
         matched += matched < len(fewer) and each == fewer[matched]
     is_cut = parsed(module)[2] == 1
-    return matched == len(fewer) or is_cut and matched > 0
+    return is_cut or matched == len(fewer)

@@ -18,7 +18,6 @@
 #include <string_view>
 
 #include "tests/simulation/client.h"
-#include "tests/simulation/processor_clock.h"
 
 namespace bitsieve::simulation {
 namespace {
@@ -81,7 +80,6 @@ void FailRun(const std::string& message) {
 
 void RunAsChild(const std::string& directory, bool logs) {
   alarm(kPatienceS);
-  SimulateProcessorClock();
   spdlog::set_default_logger(std::make_shared<spdlog::logger>("", std::make_shared<LogSink>(logs)));
   spdlog::set_level(spdlog::level::debug);
   std::ifstream file(ScriptIn(directory));

@@ -69,7 +69,7 @@ class Scheduler {
   long WakeFutex(const uint32_t* address, int count);
   // Returns the simulated time of a clock of the system. Costs a little of it.
   timespec ReadClock(clockid_t clock);
-  // Returns the time of a processor's clock that ticks once in a nanosecond. Safe in a signal handler.
+  // Returns the time of a processor's clock that ticks once in a nanosecond.
   uint64_t ReadTicks() { return static_cast<uint64_t>(now_ns_ += kTickNs); }
   // Returns the simulated time of a deadline on a clock of the system.
   int64_t DeadlineOf(clockid_t clock, const timespec& time) const;
