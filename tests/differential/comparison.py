@@ -5,6 +5,7 @@ such a command are deleted everywhere before the next step, and until then comma
 """
 
 import collections
+import re
 import time
 
 from case import Case
@@ -14,6 +15,8 @@ from settled import settled, without_clock
 
 KEY_BYTES = 2  # of the names of filters in values.py
 FREEZE_SECONDS = 20 * PATIENCE
+COMPACTION_SECONDS = PATIENCE
+REMOVALS = (b"BF.DEL", b"BF.MDEL", b"CF.DEL")
 BUSY = b"in progress"  # as many loads or dumps as a server keeps: it depends on their age
 OK, QUEUED = b"+OK\r\n", b"+QUEUED\r\n"
 ENDED = b"-the connection ended\r\n"
@@ -183,6 +186,9 @@ class Comparison:
                     self.wait_until_frozen(subject, words[1])
         if any(queued is not None for queued in self.queued.values()):
             return
+        for key in {words[1] for words in step.commands if words[0].upper() in REMOVALS and len(words) > 1}:
+            for subject in self.subjects:
+                self.await_compaction(subject, key)
         if self.tainted:
             for subject in self.subjects:
                 subject.delete(self.tainted, self.loading)
@@ -196,4 +202,15 @@ class Comparison:
         while b"building" in subject.links[2].command("BF.INFO", key, "STATE"):
             if time.monotonic() > deadline:
                 raise AssertionError(f"{subject.name}: {key!r} was not frozen within {FREEZE_SECONDS} s")
+            time.sleep(0.001)
+
+    @staticmethod
+    def await_compaction(subject, key):
+        """Ends also if none comes: what a load says of removals before it leads to none."""
+        deadline = time.monotonic() + COMPACTION_SECONDS
+        while time.monotonic() < deadline:
+            reply = subject.links[2].command("CF.DEBUG", key)
+            counts = re.search(rb"items:(\d+) deletes:(\d+) filters:(\d+)", reply)
+            if counts is None or counts[3] == b"1" or int(counts[2]) <= int(counts[1]) // 10:
+                return
             time.sleep(0.001)

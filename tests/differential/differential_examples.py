@@ -12,6 +12,7 @@ BAD_HEADER = b"-ERR received bad data: RedisBloom header: it is too short\r\n"
 TOO_MANY, UNKNOWN = ARITY + b" for 'bf.reserve' command\r\n", b"-Unknown argument received\r\n"
 BOUNDS = b"-BUCKETSIZE: value must be in the range [1, %d]\r\n"
 INFO = b"*10\r\n+Capacity\r\n:100\r\n+Size\r\n:%d\r\n+Number of filters\r\n:%d\r\n"
+COUNTS = b"$18\r\nitems:21 deletes:%d\r\n"
 CUCKOO, LOADING = {"type": b"MBbloomCF"}, {"loading": True}
 HASHES = [bytes([number]) * 16 for number in range(3)]
 
@@ -51,6 +52,8 @@ EXAMPLES = {
     "bloom-on-cuckoo": ((b"BF.MEXISTS c a b", ours(b"*2\r\n:1\r\n:0\r\n", b"*2\r\n:0\r\n:0\r\n"), CUCKOO),
                         (b"BF.MEXISTS b a b", ours(b"*2\r\n:1\r\n:0\r\n", b"*2\r\n:0\r\n:0\r\n"))),
     "equal-buckets": ((b"CF.COUNT c a", ours(b":2\r\n", b":4\r\n")), (b"CF.COUNT c a", ours(b":2\r\n", b":3\r\n"))),
+    "compacted-later": ((b"CF.DEBUG c", {SERVER: COUNTS % 3, MODULE: COUNTS % 0}),
+                        (b"CF.DEBUG c", {SERVER: COUNTS % 2, MODULE: COUNTS % 0})),
     "load-begun": ((b"BF.EXISTS k a", {SERVER: NO, MODULE: YES}, LOADING),
                    (b"BF.EXISTS k a", {SERVER: NO, MODULE: YES})),
     "load-existing": ((b"BF.LOADCHUNK k 9 x", {SERVER: BAD_DATA, MODULE: OK}),

@@ -96,6 +96,31 @@ def equal_buckets(case, ours, theirs):
     return case.name == "CF.COUNT" and not is_error(ours) and 0 < parsed(ours) and parsed(theirs) == 2 * parsed(ours)
 
 
+CUCKOO_COUNTS = {"CF.INFO": (b"Number of items inserted", b"Number of items deleted"),
+                 "CF.DEBUG": (b"items", b"deletes")}
+
+
+def items_and_deletions(case, reply):
+    """The two numbers of a cuckoo filter in a reply of CF.INFO or CF.DEBUG."""
+    found = parsed(reply)
+    if case.name == "CF.DEBUG":
+        fields = dict(field.split(b":") for field in found.split())
+    else:
+        fields = dict(zip(found[::2], found[1::2]))
+    return tuple(int(fields[name]) for name in CUCKOO_COUNTS[case.name])
+
+
+@excuse
+def compacted_later(case):
+    """The server still counts the removals that make it compact; the other has compacted when it replies."""
+    server, other = case.of(SERVER), case.of(REDISBLOOM) or case.of(MODULE)
+    if case.name not in CUCKOO_COUNTS or server is None or other is None or is_error(server) or is_error(other):
+        return False
+    (our_items, our_deletions), (their_items, their_deletions) = (
+        items_and_deletions(case, reply) for reply in (server, other))
+    return our_items == their_items and their_deletions < our_deletions and our_deletions > our_items // 10
+
+
 # ---- chunks
 
 
