@@ -11,6 +11,7 @@
 
 #include "core/base/out_of_memory.h"
 #include "core/filter/filter_factory.h"
+#include "core/filter/filter_type.h"
 #include "module/background_thread.h"
 #include "module/content_limit.h"
 #include "module/options.h"
@@ -190,6 +191,36 @@ class AsideCommand {
   std::vector<Named> named_;
 };
 
+// The commands that may take long, and whether they do something with filters of a type. Filters of other types they
+// refuse at once, for which no filter needs to be copied.
+struct LongCommand {
+  std::string_view name;
+  bool (*takes)(const core::FilterTypeRow& type);
+};
+
+bool IsUnited(const core::FilterTypeRow& type) { return type.unite != nullptr; }
+
+constexpr std::array<LongCommand, 4> kLongCommands{{
+    {"bf.merge", IsUnited},
+    {"bf.estimate", IsUnited},
+    {"bf.fold", [](const core::FilterTypeRow& type) { return type.fold != nullptr; }},
+    {"cf.compact", [](const core::FilterTypeRow& type) { return type.is_cuckoo_value(); }},
+}};
+
+const LongCommand* FindLongCommand(const commands::CommandRow& row) {
+  const auto* const found = std::ranges::find(kLongCommands, row.name, &LongCommand::name);
+  return found == kLongCommands.end() ? nullptr : found;
+}
+
+bool TakesAll(const commands::CommandRow& row, const EngineKeyspace& keyspace) {
+  const LongCommand& command = *FindLongCommand(row);
+  bool all = true;
+  keyspace.ForEach([&](std::string_view, const Slot* slot) {
+    if (slot != nullptr) all = all && command.takes(slot->filter->type());
+  });
+  return all;
+}
+
 bool IsLarge(const EngineKeyspace& keyspace) {
   uint64_t bytes = 0;
   keyspace.ForEach([&bytes](std::string_view, const Slot* slot) {
@@ -200,16 +231,14 @@ bool IsLarge(const EngineKeyspace& keyspace) {
 
 }  // namespace
 
-bool MayRunAside(const commands::CommandRow& row) {
-  constexpr std::array<std::string_view, 4> kNames{"bf.merge", "bf.fold", "bf.estimate", "cf.compact"};
-  return std::ranges::find(kNames, row.name) != kNames.end();
-}
+bool MayRunAside(const commands::CommandRow& row) { return FindLongCommand(row) != nullptr; }
 
 bool RunAside(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command,
               const EngineKeyspace& keyspace) {
   constexpr int kCannotBlock = engine::kContextLua | engine::kContextMulti | engine::kContextDenyBlocking |
                                engine::kContextReplicated | engine::kContextLoading;
-  if (!IsLarge(keyspace) || (engine::GetContextFlags(context) & kCannotBlock) != 0) return false;
+  if (!IsLarge(keyspace) || !TakesAll(*command.row, keyspace)) return false;
+  if ((engine::GetContextFlags(context) & kCannotBlock) != 0) return false;
   static BackgroundThread& thread = *new BackgroundThread;
   const auto aside = std::make_shared<AsideCommand>(context, argv, argc, command);
   aside->Name(keyspace);

@@ -18,7 +18,8 @@ namespace bitsieve::module {
 bool MayRunAside(const commands::CommandRow& row);
 
 // True if the command was begun, and the client is blocked: nothing more is to be done. False if its filters, which are
-// opened in `keyspace`, are small, or if its client can't be blocked: in MULTI, in a script, a master, the log.
+// opened in `keyspace`, are small or of a type that it refuses, or if its client can't be blocked: in MULTI, in a
+// script, a master, the log.
 bool RunAside(engine::Context* context, engine::String** argv, int argc, const ModuleCommand& command,
               const EngineKeyspace& keyspace);
 

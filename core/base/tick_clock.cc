@@ -50,9 +50,7 @@ double TickClock::MeasureRate() {
 
 #else
 
-uint64_t TickClock::Now() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
+uint64_t TickClock::Now() { return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()); }
 
 double TickClock::MeasureRate() {
   using Period = std::chrono::steady_clock::period;

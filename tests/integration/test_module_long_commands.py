@@ -175,6 +175,22 @@ class LongCommandsTest(EngineTest):
             self.make_large(client, "b")
         engine.check_alive()
 
+    def test_a_type_that_is_refused_is_not_copied(self):
+        engine = self.make_engine(bf_max_filter_bytes=0)
+        client = self.client(engine)
+        self.make_large(client, "a")
+        client.execute_command("CF.RESERVE", "cf", LARGE)
+        client.execute_command("BF.RESERVE", "f", 0.01, LARGE, "TYPE", "fingerprint")
+        for command, refusal in ((("BF.MERGE", "f", "a"), "cannot be merged"), (("BF.MERGE", "a", "f"), "differ"),
+                                 (("BF.FOLD", "f", 1000), "cannot be folded"), (("CF.COMPACT", "f"), "not found"),
+                                 (("BF.FOLD", "cf", 1000), "cannot be folded")):
+            with self.subTest(command):
+                client.config_resetstat()
+                with self.assertRaisesRegex(redis.ResponseError, refusal):
+                    client.execute_command(*command)
+                memory = client.info("memory")
+                self.assertLess(memory["used_memory_peak"] - memory["used_memory"], 1 << 20)
+
     @staticmethod
     def merge_or_fail(engine):
         try:
