@@ -27,6 +27,9 @@ PATIENCE = float(os.environ.get("BITSIEVE_TEST_PATIENCE", "1"))
 START_SECONDS = 30 * PATIENCE
 STOP_SECONDS = 30 * PATIENCE
 REPLY_SECONDS = 20 * PATIENCE
+ORDERLY_SECONDS = 10
+# A process that is killed does not write how often its branches ran.
+COUNTS_BRANCHES = os.environ.get("BITSIEVE_TEST_COUNTS_BRANCHES") == "1"
 SKIPPED = 77  # the exit status of a file of which every test was skipped
 
 
@@ -148,6 +151,11 @@ class Server:
         self.process.kill()
         self.process.wait()
 
+    def end_in_order(self):
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(ORDERLY_SECONDS)
+
     def restart(self):
         if self.alive():
             self.kill()
@@ -157,6 +165,8 @@ class Server:
         for connection in self.connections:
             connection.close()
         if self.process is not None and self.alive():
+            if COUNTS_BRANCHES:
+                self.end_in_order()
             self.kill()
         shutil.rmtree(self.home, ignore_errors=True)
 
