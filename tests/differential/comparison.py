@@ -11,7 +11,7 @@ import time
 from case import Case
 from harness import PATIENCE
 from replies import elements, is_error
-from settled import settled, without_clock
+from settled import compaction_is_due, settled, without_clock
 
 KEY_BYTES = 2  # of the names of filters in values.py
 FREEZE_SECONDS = 20 * PATIENCE
@@ -211,6 +211,6 @@ class Comparison:
         while time.monotonic() < deadline:
             reply = subject.links[2].command("CF.DEBUG", key)
             counts = re.search(rb"items:(\d+) deletes:(\d+) filters:(\d+)", reply)
-            if counts is None or counts[3] == b"1" or int(counts[2]) <= int(counts[1]) // 10:
+            if counts is None or counts[3] == b"1" or not compaction_is_due(int(counts[1]), int(counts[2])):
                 return
             time.sleep(0.001)

@@ -7,6 +7,7 @@ import math
 import re
 
 from replies import elements, is_error, parsed
+from settled import compaction_is_due
 from subjects import MODULE, REDISBLOOM, SERVER
 
 FUNCTIONS = {}
@@ -118,7 +119,7 @@ def compacted_later(case):
         return False
     (our_items, our_deletions), (their_items, their_deletions) = (
         items_and_deletions(case, reply) for reply in (server, other))
-    return our_items == their_items and their_deletions < our_deletions and our_deletions > our_items // 10
+    return our_items == their_items and their_deletions < our_deletions and compaction_is_due(our_items, our_deletions)
 
 
 # ---- chunks

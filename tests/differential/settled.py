@@ -42,3 +42,8 @@ def without_clock(words, reply):
 def by_content(key, data):
     """Bytes of a filter, or how many if they contain times."""
     return len(data) if key.startswith(b"t") else data
+
+
+def compaction_is_due(items, deletions):
+    """Of a cuckoo filter with several sub-filters: a server compacts a large one some time after the removal."""
+    return deletions > items // 10
