@@ -382,7 +382,8 @@ class Filter : public OwnerCount {
   static AddOutcome StoreOrGrow(const Store& store, const Grow& grow,
                                 AddOutcome& refusal) noexcept BITSIEVE_NO_THREAD_SAFETY_ANALYSIS {
     for (bool is_stored = false;;) {
-      const AddOutcome searched = UnlessMemoryIsRefused([&] { return is_stored = store(), AddOutcome::kAdded; });
+      const auto search = [&]() BITSIEVE_NO_THREAD_SAFETY_ANALYSIS { return is_stored = store(), AddOutcome::kAdded; };
+      const AddOutcome searched = UnlessMemoryIsRefused(search);
       if (is_stored || IsRefused(searched)) return searched;
       if (!IsRefused(refusal)) refusal = UnlessMemoryIsRefused(grow);
       if (IsRefused(refusal)) return refusal;
