@@ -36,9 +36,10 @@ def module_path():
 
 
 def free_port():
-    """Below those that the system gives to connections; a cluster's nodes take the one 10,000 above as well."""
+    """Below those that the system gives to connections; a cluster's nodes take the one 10,000 above as well. Tests that
+    run at the same time may have seeded `random` alike, and would find the same ports free."""
     while True:
-        port = random.randrange(11_000, 22_000)
+        port = random.SystemRandom().randrange(11_000, 22_000)
         with socket.socket() as probe, socket.socket() as bus, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             bus.bind(("127.0.0.1", port + 10_000))

@@ -131,7 +131,7 @@ class Copies(FollowTest):
         self.assertIn("a", followed)
         self.command("BF.ADD", "seen", "b")
         wait_until(lambda: "b" in followed and "a" not in followed, SECONDS, "the new filter is followed")
-        self.assertEqual(followed.state().trouble, "")
+        wait_until(lambda: followed.state().trouble == "", SECONDS, "it says so")
 
     def test_share_one_history(self):
         self.command("BF.RESERVE", "seen", 0.01, 10_000)
