@@ -155,6 +155,7 @@ class Server final : private ServerControl {
   void RewriteConfiguration(std::function<void(core::Status)> done) override;
 
   asio::io_context main_{1};  // first: a handler of signals may run on any thread, until the last has ended
+  Signals signals_{main_};    // ends when all threads have
   config::Options options_;
   const config::Sources sources_;
   const Clock::time_point started_ = Clock::now();
@@ -180,7 +181,6 @@ class Server final : private ServerControl {
   ServerStats stats_;
   ClientList clients_;
   asio::executor_work_guard<asio::io_context::executor_type> until_stopped_ = asio::make_work_guard(main_);
-  Signals signals_{main_};
   HeapTrimmer heap_trimmer_{[this] { return clients_.Size(); }, [this] { return registry_.memory().used_bytes(); }};
   Sampler sampler_{main_, clock_, stats_, monitoring_, storage_, registry_};
   ServiceManager service_manager_;

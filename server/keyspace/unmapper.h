@@ -21,7 +21,6 @@ class Unmapper {
     stopping_.store(true, std::memory_order_release);
     core::DeferredUnmap::Wake();
     thread_.join();
-    core::DeferredUnmap::UnmapAll();
   }
 
  private:
@@ -29,8 +28,9 @@ class Unmapper {
     core::NameThread("unmapper");
     while (true) {
       const uint32_t seen = core::DeferredUnmap::Wakes();
-      if (stopping_.load(std::memory_order_acquire)) return;
+      const bool is_last = stopping_.load(std::memory_order_acquire);
       core::DeferredUnmap::UnmapAll();
+      if (is_last) return;
       core::DeferredUnmap::AwaitWake(seen);
     }
   }
