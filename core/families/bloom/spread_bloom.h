@@ -109,6 +109,7 @@ class SpreadBloom : public BitSubFilter {
   static uint64_t SetBits(Array array, const KeyHash& hash) {
     Places places(hash, array.range);
     uint64_t were_set = 0;
+#pragma GCC unroll 2  // more than two are no faster, since their number then has to be divided
     for (uint32_t i = 0; i < array.hash_functions; ++i) TestAndSetBit(array.words, places.Next(), were_set);
     return array.hash_functions - were_set;
   }
