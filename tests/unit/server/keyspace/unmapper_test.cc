@@ -15,13 +15,16 @@ namespace {
 
 constexpr uint64_t kLarge = 64 << 20;
 
+// Other memory may have the address by then, such as what a thread reserves for its heap when it ends: that is empty.
 bool IsMapped(void* page) {
   unsigned char resident = 0;
-  return ::mincore(page, static_cast<size_t>(::sysconf(_SC_PAGESIZE)), &resident) == 0;
+  return ::mincore(page, static_cast<size_t>(::sysconf(_SC_PAGESIZE)), &resident) == 0 && (resident & 1) != 0;
 }
 
-void* PageOf(const std::byte* bytes) {
+// Returns a page that has been written.
+void* PageOf(std::byte* bytes) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  bytes[kLarge / 2] = std::byte{1};
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(bytes + kLarge / 2) / page * page);
 }
 
